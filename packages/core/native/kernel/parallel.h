@@ -3,6 +3,7 @@
 #define PACKAGES_CORE_NATIVE_KERNEL_PARALLEL_H_
 
 #include <cstdint>
+#include <type_traits>
 
 namespace qanat {
 
@@ -27,7 +28,7 @@ class Parallel {
       body(int64_t{0});
       return;
     }
-    run(chunks, [](void* arg, int64_t chunk) { (*static_cast<F*>(arg))(chunk); },
+    run(chunks, [](void* arg, int64_t chunk) { (*static_cast<std::remove_reference_t<F>*>(arg))(chunk); },
         const_cast<void*>(static_cast<const void*>(&body)));
   }
 
