@@ -1,0 +1,85 @@
+"""The one native module: kernels, executables and the values that outlive a step.
+
+Private to `qanat.core`: Session, the compiler and the placer call it; nobody else does.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+class StatusError(Exception):
+    """A step or a compilation failed.
+
+    Attributes:
+        code: the gRPC number of the error, see `qanat.core.errors`.
+        message: without op, node name and user line, which the Python side adds.
+        node: index into the compiled nodes of the one that failed, or -1.
+    """
+
+    code: int
+    message: str
+    node: int
+
+def load_kernel_library(path: str) -> None:
+    """Loads a shared object with the C entry points of `kernel/registry.h`; a second time is a no-op."""
+
+def kernels() -> list[tuple[str, dict[str, int], int]]:
+    """All loaded kernels as (op, {type attr: DataType number}, flags)."""
+
+class Resources:
+    """Variables by (container, name). Sessions that share one share their state."""
+
+    def __init__(self) -> None: ...
+    def clear(self, container: str) -> None: ...
+
+class Runtime:
+    """A thread pool, an allocator, resources and the stateful kernels of one session."""
+
+    def __init__(self, threads: int, resources: Resources) -> None: ...
+    def memory(self) -> dict[str, int]:
+        """Bytes: in_use, peak, reserved; and fresh_pages, the number of times memory was asked of the system."""
+
+class Cancellation:
+    """Ends the steps that were started with it; from any thread, any number of times."""
+
+    def __init__(self) -> None: ...
+    def cancel(self, code: int, message: str) -> None: ...
+
+# One node, in topological order:
+# (name, op, inputs, control_inputs, attrs, output_dtypes)
+#   inputs: (node index, output index) pairs; control_inputs: node indices
+#   attrs: name -> bool | int | float | bytes | DType number as ("type", n) | ("shape", dims) |
+#          np.ndarray | list of int / float / bytes
+#   output_dtypes: DataType numbers
+# The op "_Arg" with int attr "index" stands for a fed value; it has no kernel and no inputs.
+Node = tuple[
+    str, str, Sequence[tuple[int, int]], Sequence[int], Mapping[str, Any], Sequence[int]
+]
+
+class Executable:
+    """A compiled plan: immutable, run by any number of threads at once."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        nodes: Sequence[Node],
+        fetches: Sequence[tuple[int, int]],
+        targets: Sequence[int],
+    ) -> None: ...
+    def run(
+        self,
+        feeds: Sequence[Any],
+        deadline_s: float = 0.0,
+        cancellation: Cancellation | None = None,
+    ) -> list[Any]:
+        """Runs one step without the GIL.
+
+        Args:
+            feeds: by "_Arg" index: NumPy arrays (C-contiguous or not, any byte order is refused) or
+                Python and NumPy scalars, of exactly the declared dtype; strings as object arrays of bytes.
+                An aligned contiguous array is used without a copy and held until the step has ended.
+            deadline_s: 0 for none.
+
+        Returns:
+            A NumPy array a fetch (a NumPy scalar for rank 0, bytes for a scalar string), sharing the
+            buffer of the tensor without a copy.
+        """
