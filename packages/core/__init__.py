@@ -1,0 +1,1 @@
+"""The core: graphs, what ops are, and sessions that run them."""

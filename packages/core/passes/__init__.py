@@ -1,0 +1,1 @@
+"""What happens to a graph between Session.run and native code."""
