@@ -1,0 +1,20 @@
+"""A target imports what it declares, and nothing else of this repository or this machine."""
+
+import importlib.util
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("module", ["numpy", "scipy", "pip", "setuptools", "qanat", "tools.wheel"])
+def test_what_is_not_declared_is_not_found(module: str) -> None:
+    parent = module.split(".")[0]
+    if parent != module:
+        assert importlib.util.find_spec(parent), "the parent is here, so that the child is the question"
+    assert importlib.util.find_spec(module) is None
+
+
+def test_the_path_holds_no_folder_of_this_machine() -> None:
+    outside = [p for p in sys.path if p and ".runfiles" not in p and not p.startswith(sys.base_prefix)]
+    assert not outside
+    assert not [p for p in sys.path if p.endswith(("site-packages", "dist-packages"))]
