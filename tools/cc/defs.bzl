@@ -101,3 +101,9 @@ def qanat_extension(name, deps, visibility = None):
         visibility = ["//visibility:private"],
     )
     native.filegroup(name = name, srcs = [name + EXT_SUFFIX], visibility = visibility)
+
+def qanat_cc_tests(deps, exclude = [], sizes = {}):
+    """A qanat_cc_test for each *_test.cc of the folder; `sizes` of those that are not small."""
+    for source in native.glob(["*_test.cc"], exclude = exclude):
+        name = source[:-len(".cc")]
+        qanat_cc_test(name = name, size = sizes.get(name, "small"), deps = deps)

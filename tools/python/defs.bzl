@@ -129,3 +129,9 @@ def qanat_py_test(name, srcs = None, data = [], deps = [], size = "small", **kwa
         deps = [":%s_lib" % name, "//tools/python:pytest_main"],
         **kwargs
     )
+
+def qanat_py_tests(deps = [], data = [], exclude = [], sizes = {}):
+    """A qanat_py_test for each *_test.py of the folder; `sizes` of those that are not small."""
+    for source in native.glob(["*_test.py"], exclude = exclude):
+        name = source[:-len(".py")]
+        qanat_py_test(name = name, size = sizes.get(name, "small"), data = data, deps = deps)
