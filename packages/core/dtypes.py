@@ -102,8 +102,7 @@ class DType:
         except TypeError:
             return False
 
-    def __hash__(self) -> int:
-        return self.number
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"qn.{self.name}"

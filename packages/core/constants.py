@@ -1,0 +1,134 @@
+"""From Python values to NumPy arrays of Qanat's element types, where no value is lost on the way.
+
+Python numbers are weakly typed: floats are float32 and ints int32 (int64 where they do not fit),
+unless a dtype is asked for. NumPy arrays have the type they have.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+
+from qanat.core import dtypes
+from qanat.core.dtypes import DType
+
+Array = np.ndarray[Any, Any]
+
+# Which kinds of given numbers an asked-for kind accepts.
+_ACCEPTS: Final = {"f": "fiu", "i": "iu", "u": "iu", "c": "cfiu", "b": "b", "S": "S", "R": "R"}
+
+
+def to_array(value: Any, dtype: DType | None = None) -> Array:
+    """A new array with the elements of `value`, which is never changed through it.
+
+    Args:
+        value: a number, bool, string, bytes, a NumPy array, or nested lists and tuples of these.
+        dtype: the type to have. Ints become floats and numbers complex; nothing else changes kind.
+
+    Raises:
+        TypeError: the elements are of another kind, or of none that a tensor holds.
+        ValueError: the lists are ragged, or a number is outside the type's range.
+    """
+    if dtype is None or dtype.kind == "f":
+        if type(value) is float:
+            scalar: Array = np.array(value, (dtype or dtypes.float32).as_numpy)
+            if value - value != 0 or scalar - scalar == 0:
+                return scalar
+    given = _raw_array(value)
+    if given.dtype.kind == "O":
+        return _strings(given, value, dtype)
+    natural = dtypes.as_dtype(given.dtype)
+    if dtype is None:
+        target = natural if isinstance(value, (np.ndarray, np.generic)) else _narrowed(given)
+        return given if target is natural else given.astype(target.as_numpy)
+    if given.size and natural.kind not in _ACCEPTS[dtype.kind]:
+        raise TypeError(f"expected {dtype.name}, got {describe(value)}")
+    return given if natural is dtype else _checked_cast(given, dtype, value)
+
+
+def natural_dtype(value: Any) -> DType:
+    """The type `to_array(value)` would have; raises as it does."""
+    return dtypes.as_dtype(to_array(value).dtype)
+
+
+def describe(value: Any) -> str:
+    """A value as errors show it: short, with its type."""
+    if isinstance(value, np.ndarray):
+        return f"a NumPy array of {value.dtype} with shape {list(value.shape)}"
+    text = repr(value)
+    if len(text) > 60:
+        text = text[:57] + "..."
+    return f"{text} of type {type(value).__name__}"
+
+
+def _raw_array(value: Any) -> Array:
+    """The elements with a native dtype that Qanat has, or as an object array of bytes and others."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.array(value)
+    elif isinstance(value, (str, bytes)):
+        array = np.empty((), object)
+        array[()] = value
+    else:
+        try:
+            array = np.array(value)
+        except ValueError as error:
+            raise ValueError(
+                f"expected nested lists in which all of a level have one length, got "
+                f"{describe(value)}"
+            ) from error
+        if array.dtype.kind in "SU":  # fixed width would lose trailing zero bytes
+            array = np.array(value, dtype=object)
+    if array.dtype.kind in "SU":
+        return array.astype(object)
+    if array.dtype.kind == "O":
+        return array
+    try:
+        return array.astype(dtypes.as_dtype(array.dtype).as_numpy, order="C", copy=False)
+    except TypeError:
+        raise TypeError(
+            f"expected numbers, bools or strings, got {describe(value)}: no tensor has the "
+            f"element type {array.dtype}"
+        ) from None
+
+
+def _strings(given: Array, value: Any, dtype: DType | None) -> Array:
+    if dtype is not None and dtype is not dtypes.string:
+        raise TypeError(f"expected {dtype.name}, got {describe(value)}")
+    flat = np.empty(given.size, object)
+    for i, element in enumerate(given.ravel()):
+        if isinstance(element, str):
+            flat[i] = element.encode("utf-8")
+        elif isinstance(element, bytes):
+            flat[i] = bytes(element)
+        else:
+            raise TypeError(
+                f"expected numbers, bools or strings, got {describe(element)} in {describe(value)}"
+            )
+    return flat.reshape(given.shape)
+
+
+def _narrowed(given: Array) -> DType:
+    """The type of Python numbers that nobody asked to have one."""
+    if given.dtype == np.float64:
+        return dtypes.float32
+    if given.dtype == np.int64 and _fits(given, dtypes.int32):
+        return dtypes.int32
+    return dtypes.as_dtype(given.dtype)
+
+
+def _fits(given: Array, dtype: DType) -> bool:
+    limits = np.iinfo(dtype.as_numpy)
+    return not given.size or (int(given.min()) >= limits.min and int(given.max()) <= limits.max)
+
+
+def _checked_cast(given: Array, dtype: DType, value: Any) -> Array:
+    if dtype.is_integer and given.size and not _fits(given, dtype):
+        raise ValueError(
+            f"expected values of {dtype.name} ({dtype.min} to {dtype.max}), got {describe(value)}"
+        )
+    with np.errstate(over="ignore"):
+        cast = given.astype(dtype.as_numpy)
+    if dtype.is_floating and bool((np.isinf(cast) & np.isfinite(given)).any()):
+        raise ValueError(
+            f"expected values that {dtype.name} can hold (to {dtype.max}), got {describe(value)}"
+        )
+    return cast

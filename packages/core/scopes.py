@@ -1,0 +1,134 @@
+"""What new operations take over from where they are made: one Scopes a graph and thread."""
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from qanat.core.device_name import DeviceName
+
+if TYPE_CHECKING:
+    from qanat.core.graph import Graph
+    from qanat.core.operation import Operation, Output
+
+VALID_NAME: Final = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*\Z")
+VALID_SCOPE: Final = re.compile(r"[A-Za-z0-9_.\-/]*\Z")
+
+
+class ControlScope:
+    """One `control_dependencies`: what new operations wait for.
+
+    An operation that has an input made within the scope waits through it already and gets no edge of
+    its own.
+    """
+
+    __slots__ = ("_members", "waits_for")
+
+    def __init__(self, waits_for: "tuple[Operation, ...]") -> None:
+        self.waits_for = waits_for
+        self._members: set[Operation] = set()
+
+    def enter(self, op: "Operation") -> bool:
+        """Notes a new operation; whether it needs control edges of its own."""
+        members = self._members
+        dominated = any(output.op in members for output in op.inputs)
+        members.add(op)
+        return not dominated
+
+
+class Scopes:
+    """Immutable values that `with` blocks replace for their duration."""
+
+    __slots__ = ("colocate", "container", "control", "device", "name")
+
+    def __init__(self) -> None:
+        self.name = ""  # the current name scope, with "/" at its end unless it is the root
+        self.container = ""
+        self.device: DeviceName | None = None
+        self.control: tuple[ControlScope, ...] = ()
+        self.colocate: tuple[Operation, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        return not self.control and self.device is None and not self.colocate
+
+    def apply(self, op: "Operation") -> None:
+        """Gives a new operation the device, colocation and control inputs of this place."""
+        if self.colocate:
+            groups = [group for other in self.colocate for group in _groups_of(other)]
+            own = [g for g in op._attrs.get("_class", ()) if g not in groups]
+            op._attrs["_class"] = list(dict.fromkeys([*groups, *own]))
+            op.device = self.colocate[0].device
+        elif self.device is not None:
+            device = self.device
+            if op.device:
+                device = device.merge(DeviceName.from_string(op.device))
+            op.device = str(device)
+        waits_for = [
+            other for scope in self.control if scope.enter(op) for other in scope.waits_for
+        ]
+        if waits_for:
+            known = {output.op for output in op.inputs}
+            op._control_inputs = tuple(
+                dict.fromkeys([*op._control_inputs, *(o for o in waits_for if o not in known)])
+            )
+
+
+def _groups_of(op: "Operation") -> list[str]:
+    return [f"loc:@{name}" for name in op.colocation_groups()] or [f"loc:@{op.name}"]
+
+
+class LocalScopes(threading.local):
+    """The Scopes of the running thread."""
+
+    def __init__(self) -> None:
+        self.scopes = Scopes()
+
+
+@contextmanager
+def changed(scopes: Scopes, **values: Any) -> Iterator[None]:
+    """Replaces fields of `scopes` within the block."""
+    before = {name: getattr(scopes, name) for name in values}
+    for name, value in values.items():
+        setattr(scopes, name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(scopes, name, value)
+
+
+class Names:
+    """The names in use in a graph. Letter case does not tell two names apart."""
+
+    def __init__(self) -> None:
+        self._uses: dict[str, int] = {}
+
+    def mark(self, name: str) -> None:
+        """Notes that `name` is in use, if it is not known to be."""
+        self._uses.setdefault(name.lower(), 1)
+
+    def unique(self, name: str, mark: bool = True) -> str:
+        """`name`, or with the first of _1, _2, ... that makes it new."""
+        key = name.lower()
+        count = self._uses.get(key)
+        if count is None:
+            if mark:
+                self._uses[key] = 1
+            return name
+        candidate_key = key
+        while candidate_key in self._uses:
+            candidate_key = f"{key}_{count}"
+            count += 1
+        if mark:
+            self._uses[key] = count
+            self._uses[candidate_key] = 1
+        return f"{name}_{count - 1}"
+
+
+def require_same_graph(graph: "Graph", values: "list[Operation | Output]") -> None:
+    """Raises ValueError unless all are of `graph`."""
+    for value in values:
+        if value.graph is not graph:
+            raise ValueError(f"expected operations of one graph, got {value!r} of another graph")
