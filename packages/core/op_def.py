@@ -213,7 +213,8 @@ def _parse_arg(text: str, attrs: Mapping[str, AttrDef]) -> ArgDef:
 
 def _parse_attr(parameter: inspect.Parameter, type_attrs: dict[str, Any]) -> AttrDef:
     annotation = parameter.annotation
-    element = get_args(annotation)[0] if get_origin(annotation) is list else annotation
+    is_list = get_origin(annotation) in (list, Sequence)
+    element = get_args(annotation)[0] if is_list else annotation
     allowed: frozenset[Any] | None = None
     if get_origin(element) is Literal:
         allowed = frozenset(get_args(element))
@@ -222,14 +223,14 @@ def _parse_attr(parameter: inspect.Parameter, type_attrs: dict[str, Any]) -> Att
     if kind is None:
         raise TypeError(
             f"attr {parameter.name}: expected an annotation among bool, int, float, str, bytes, "
-            "DType, TensorShape, np.ndarray, a list of one, or a Literal of strings, got "
+            "DType, TensorShape, np.ndarray, a Sequence of one, or a Literal of strings, got "
             f"{annotation!r}"
         )
     default = REQUIRED if parameter.default is parameter.empty else parameter.default
     if kind == "type" and parameter.name in type_attrs:
         allowed, default_type = _allowed(type_attrs.pop(parameter.name))
         default = default_type if default is REQUIRED else default
-    if get_origin(annotation) is list:
+    if is_list:
         kind = f"list({kind})"
     attr = AttrDef(parameter.name, kind, REQUIRED, allowed)
     if default is not REQUIRED:
