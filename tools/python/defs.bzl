@@ -13,8 +13,15 @@ QanatPyInfo = provider(
     fields = {"files": "depset of struct(path = 'qanat/...', file = File)"},
 )
 
-# The interpreter is a program of the gnu C library: nothing of Python is built for phones.
-_INTERPRETER = ["//tools/platforms:gnu"]
+# What every program has in common.
+_PROGRAM = {
+    # The flag of .bazelrc does not reach tools, which are built in another configuration.
+    "legacy_create_init": 0,
+    "python_version": "PY3",
+    "srcs_version": "PY3",
+    # The interpreter is a program of the gnu C library: nothing of Python is built for phones.
+    "target_compatible_with": ["//tools/platforms:gnu"],
+}
 
 def installed_path(file):
     """Where a file of this repository is installed: packages/ is the package `qanat`."""
@@ -103,12 +110,9 @@ def qanat_py_binary(name, srcs = None, data = [], deps = [], visibility = None, 
         name = name,
         srcs = [":%s_main" % name],
         main = name + "_main.py",
-        python_version = "PY3",
-        srcs_version = "PY3",
-        target_compatible_with = _INTERPRETER,
         visibility = visibility,
         deps = [":%s_lib" % name],
-        **kwargs
+        **dict(_PROGRAM, **kwargs)
     )
 
 def qanat_py_test(name, srcs = None, data = [], deps = [], size = "small", **kwargs):
@@ -123,11 +127,8 @@ def qanat_py_test(name, srcs = None, data = [], deps = [], size = "small", **kwa
         size = size,
         srcs = [":%s_main" % name],
         main = name + "_main.py",
-        python_version = "PY3",
-        srcs_version = "PY3",
-        target_compatible_with = _INTERPRETER,
         deps = [":%s_lib" % name, "//tools/python:pytest_main"],
-        **kwargs
+        **dict(_PROGRAM, **kwargs)
     )
 
 def qanat_py_tests(deps = [], data = [], exclude = [], sizes = {}):
