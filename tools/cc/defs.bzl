@@ -65,7 +65,7 @@ def qanat_simd_library(name, srcs, hdrs = [], deps = [], copts = [], visibility 
     kwargs = dict(kwargs, srcs = srcs, hdrs = hdrs, deps = deps)
     x86_64 = ["@platforms//cpu:x86_64"]
     arm = select({
-        "@platforms//cpu:x86_64": ["@platforms//:incompatible"],
+        "@platforms//cpu:x86_64": ["//tools/platforms:incompatible"],
         "//conditions:default": [],
     })
     on_x86_64 = _simd_copies(name, _X86_64, x86_64, copts, visibility, kwargs)
