@@ -1,0 +1,106 @@
+"""Pieces that shape functions are made of.
+
+A shape function is exact where its inputs are static and says "unknown" (a `None` dimension, or
+`TensorShape(None)`) only for what depends on the values of a step.
+"""
+
+from collections.abc import Sequence
+
+from qanat.core.errors import ShapeError
+from qanat.core.op_def import In
+from qanat.core.shapes import TensorShape
+
+Dims = tuple[int | None, ...]
+
+MAX_DIM = 2**63 - 1
+
+
+def dims_of_rank(x: In, name: str, rank: int) -> Dims:
+    """The dimensions of input `name`, which must have `rank` of them; all None if x's rank is unknown.
+
+    Raises:
+        ShapeError: x's rank is known and another one.
+    """
+    dims = x.shape.dims
+    if dims is None:
+        return (None,) * rank
+    if len(dims) != rank:
+        raise ShapeError(f"expected {name} of rank {rank}, got shape {x.shape}")
+    return dims
+
+
+def require_scalar(x: In, name: str) -> None:
+    """Raises ShapeError where x is known not to be a scalar."""
+    if x.shape.dims:
+        raise ShapeError(f"expected a scalar {name}, got shape {x.shape}")
+
+
+def dims_of_vector(x: In, name: str) -> int | None:
+    """The length of input `name`, which must be a vector."""
+    return dims_of_rank(x, name, 1)[0]
+
+
+def resolve_axis(axis: int, rank: int, name: str = "axis") -> int:
+    """`axis` counted from the front.
+
+    Raises:
+        ShapeError: axis is outside [-rank, rank).
+    """
+    if not -rank <= axis < rank:
+        raise ShapeError(f"expected {name} in [{-rank}, {rank}), got {axis}")
+    return axis % rank
+
+
+def same_dim(a: int | None, b: int | None, what: str) -> int | None:
+    """What is known of a dimension that two inputs share.
+
+    Raises:
+        ShapeError: both are known and differ.
+    """
+    if a is not None and b is not None and a != b:
+        raise ShapeError(f"expected {what} to agree, got {a} and {b}")
+    return b if a is None else a
+
+
+def ints(x: In) -> list[int] | None:
+    """The elements of a constant input, flattened, or None where x is not statically known."""
+    return None if x.value is None else [int(i) for i in x.value.reshape(-1)]
+
+
+def scalar_int(x: In, name: str) -> int | None:
+    """The value of a scalar input if it is statically known."""
+    require_scalar(x, name)
+    return None if x.value is None else int(x.value.reshape(()))
+
+
+def add_dims(*dims: int | None) -> int | None:
+    """The sum, or None if any dimension is unknown.
+
+    Raises:
+        ShapeError: the sum does not fit int64.
+    """
+    total = 0
+    for dim in dims:
+        if dim is None:
+            return None
+        total += dim
+    if total > MAX_DIM:
+        raise ShapeError(f"expected a dimension that fits int64, got {total}")
+    return total
+
+
+def known_product(dims: Sequence[int | None]) -> int | None:
+    """The product, or None where it depends on an unknown dimension; 0 where any dimension is 0."""
+    if 0 in dims:
+        return 0
+    product = 1
+    for dim in dims:
+        if dim is None:
+            return None
+        product *= dim
+    return product
+
+
+def unknown_of_rank(rank: int | None) -> TensorShape:
+    """A shape of `rank` unknown dimensions; of unknown rank where that is None."""
+    return TensorShape(None) if rank is None else TensorShape([None] * rank)
