@@ -1,7 +1,7 @@
 """Attributes of ops: their kinds, and what each accepts.
 
-A kind is `bool`, `int`, `float`, `string`, `type`, `shape`, `tensor`, or `list(...)` of one of them. On
-an Operation the values are bool, int, float, str or bytes, DType, TensorShape, np.ndarray and lists.
+A kind is `bool`, `int`, `float`, `string`, `type`, `shape`, `tensor`, or `list(...)` of one of them.
+On an Operation the values are bool, int, float, str or bytes, DType, TensorShape, np.ndarray, and lists.
 """
 
 import operator
@@ -130,6 +130,11 @@ class AttrDef:
         if kind == "type":
             return f"one of {dtypes.names(self.allowed)}"
         return f"one of {', '.join(map(repr, sorted(self.allowed)))}"
+
+
+def as_text(value: str | bytes) -> str:
+    """A string attr as text, whichever form it was given in."""
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")
 
 
 def equal(a: Any, b: Any) -> bool:

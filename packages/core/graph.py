@@ -13,6 +13,7 @@ from qanat.core.default_graph import entered, get_default_graph, reset_default_g
 from qanat.core.device_name import DeviceName
 from qanat.core.graph_keys import GraphKeys
 from qanat.core.operation import Operation, Output
+from qanat.core.random_seed import get_seed, seed_of_name, set_random_seed
 from qanat.core.scopes import (
     VALID_NAME,
     VALID_SCOPE,
@@ -40,8 +41,10 @@ __all__ = [
     "get_collection",
     "get_collection_ref",
     "get_default_graph",
+    "get_seed",
     "name_scope",
     "reset_default_graph",
+    "set_random_seed",
 ]
 
 
@@ -124,6 +127,14 @@ class Graph:
         """`name` within the current name scope, made unlike all names of the graph."""
         with self._lock:
             return self._names.unique(self._local.scopes.name + name, mark_as_used)
+
+    def seed_of(self, name: str) -> int:
+        """A seed for a random op called `name` in the current name scope, new with each call."""
+        with self._lock:
+            full = self._local.scopes.name + name
+            uses = self._seeds_given.get(full, 0)
+            self._seeds_given[full] = uses + 1
+        return seed_of_name(full, uses)
 
     def finalize(self) -> None:
         """Makes the graph read-only: adding an operation is an error from now on."""

@@ -105,8 +105,11 @@ def test_python_values_take_the_type_of_other_inputs() -> None:
         (lambda x: add(constant(1), 2.5), TypeError, "expected int32, got 2.5 of type float"),
         (lambda x: add(constant(1, "int8"), 300), ValueError, r"expected values of int8 \(-128 to 127"),
         (lambda x: add("a", "b"), TypeError, "expected one of float32, .*got .*string"),
-        (lambda x: add(x, constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], shape=[8, 1, 3])),
-         ShapeError, r"expected shapes that broadcast .* got \[2,\?\] and \[8,1,3\]"),
+        (
+            lambda x: add(x, constant(1.0, shape=[3, 3])),
+            ShapeError,
+            r"expected shapes that broadcast .* got \[2,\?\] and \[3,3\]",
+        ),
         (lambda x: add(x), TypeError, "expected the inputs y too"),
         (lambda x: add(x, x, x), TypeError, "expected 2 inputs .* got 3"),
         (lambda x: add(x, x, axis=1), TypeError, "expected arguments of TestAdd.*got 'axis'"),
@@ -154,7 +157,7 @@ def test_static_values() -> None:
         assert In(placeholder("int32", [2])).value_as_shape() == TensorShape([None, None])
         assert In(placeholder("int32")).value_as_shape() == TensorShape(None)
         whole = pack([2, 3])
-        assert In(whole).value is not None and In(whole).value.tolist() == [2, 3]
+        assert np.array_equal(np.asarray(In(whole).value), [2, 3])
 
 
 def test_handles_say_what_they_refer_to() -> None:

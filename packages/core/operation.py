@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qanat.core import user_line
+from qanat.core.attrs import as_text
 from qanat.core.dtypes import DType
 from qanat.core.errors import ShapeError, located
 from qanat.core.shapes import ShapeLike, TensorShape, as_shape, merge
@@ -237,7 +238,7 @@ class Operation:
         """The names of the operations that this one is to stand with."""
         prefix = "loc:@"
         return [
-            text[len(prefix) :] for text in map(_as_text, self._attrs.get("_class", ()))
+            text[len(prefix) :] for text in map(as_text, self._attrs.get("_class", ()))
             if text.startswith(prefix)
         ]
 
@@ -272,10 +273,6 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<qn.Operation '{self.name}' type={self.type}>"
-
-
-def _as_text(value: str | bytes) -> str:
-    return value if isinstance(value, str) else value.decode("utf-8", "replace")
 
 
 def _session_for(op: Operation, session: Any) -> Any:

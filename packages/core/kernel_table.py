@@ -1,0 +1,112 @@
+"""Which kernels exist: what placement asks before anything is compiled."""
+
+import importlib
+import pkgutil
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import qanat
+from qanat.core import dtypes
+from qanat.core.dtypes import DType
+
+# A kernel: the op, and the dtype it takes for each of some type attrs.
+KernelKey = tuple[str, Mapping[str, int]]
+
+
+class KernelTable:
+    """The kernels of each type of device."""
+
+    def __init__(self, kernels: Mapping[str, Iterable[KernelKey]]) -> None:
+        """
+        Args:
+            kernels: by device type, such as "CPU".
+        """
+        self._types: dict[tuple[str, str], list[Mapping[str, int]]] = {}
+        for device_type, keys in kernels.items():
+            for op, constraints in keys:
+                self._types.setdefault((device_type, op), []).append(constraints)
+
+    def has(self, device_type: str, op: str, attrs: Mapping[str, Any]) -> bool:
+        """Whether a kernel of that device runs a node of that op with these attributes."""
+        return any(
+            all(_matches(attrs.get(name), number) for name, number in constraints.items())
+            for constraints in self._types.get((device_type, op), ())
+        )
+
+    def describe(self, op: str) -> str:
+        """The kernels an op has, for messages: "CPU: T in (float32, float64)"."""
+        lines = []
+        for (device_type, name), variants in sorted(self._types.items()):
+            if name == op:
+                shown = dict.fromkeys(map(_show, variants))
+                lines.append(f"{device_type}: {' | '.join(shown)}")
+        return "; ".join(lines) or "none on any device"
+
+
+def _matches(value: Any, number: int) -> bool:
+    if isinstance(value, list):
+        return all(dtype.number == number for dtype in value)
+    return isinstance(value, DType) and value.number == number
+
+
+def _show(constraints: Mapping[str, int]) -> str:
+    if not constraints:
+        return "any type"
+    return ", ".join(f"{name}={dtypes.as_dtype(n)}" for name, n in constraints.items())
+
+
+_lock: Final = threading.Lock()
+_table: KernelTable | None = None
+
+
+def kernel_table() -> KernelTable:
+    """The kernels of all installed packages `qanat.kernels_*`, which the first call loads.
+
+    Raises:
+        ImportError: such a package is broken.
+    """
+    global _table
+    with _lock:
+        if _table is None:
+            from qanat.core import _native
+
+            for library in installed_libraries():
+                _native.load_kernel_library(library)
+            _table = KernelTable({"CPU": [(op, types) for op, types, _ in _native.kernels()]})
+        return _table
+
+
+def load_kernel_library(path: str) -> None:
+    """Loads kernels of the user's own: a shared object with the entry points of `kernel/registry.h`.
+
+    Args:
+        path: of the shared object.
+
+    Raises:
+        NotFoundError: it cannot be loaded.
+        InvalidArgumentError: it was built for another ABI number.
+    """
+    global _table
+    from qanat.core import _native
+    from qanat.core.run_errors import raise_status
+
+    kernel_table()
+    try:
+        _native.load_kernel_library(path)
+    except _native.StatusError as error:
+        raise_status(error, None)
+    with _lock:
+        _table = None
+
+
+def installed_libraries() -> list[str]:
+    """The shared objects of all installed packages `qanat.kernels_*`: each names its own as LIBRARY."""
+    found = []
+    for module in pkgutil.iter_modules(qanat.__path__):
+        if module.ispkg and module.name.startswith("kernels_"):
+            package = importlib.import_module(f"qanat.{module.name}")
+            library = getattr(package, "LIBRARY", None)
+            if library is not None:
+                found.append(str(library))
+    return found

@@ -1,0 +1,148 @@
+"""Decides on which device each node runs.
+
+Nodes that must stand together (colocation, and whoever uses a resource) form groups by union-find. A
+device is feasible for a group if every node's constraint allows it and it has a kernel for every node.
+The first feasible device in order of preference wins.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from qanat.core import dtypes
+from qanat.core.attrs import as_text
+from qanat.core.device_name import DeviceName
+from qanat.core.errors import InvalidArgumentError, OpError, UnimplementedError, located
+from qanat.core.kernel_table import KernelTable
+from qanat.core.passes.step_graph import Node, StepGraph
+
+# Stands for a fed value; every device can hold it.
+_ARG = "_Arg"
+
+
+@dataclass(frozen=True)
+class _Group:
+    nodes: tuple[Node, ...]
+
+    def constraint(self) -> DeviceName | Node:
+        """What all user constraints ask together, or the node whose constraint contradicts others."""
+        merged: DeviceName = DeviceName()
+        for node in self.nodes:
+            both = merged.intersect(DeviceName.from_string(node.device))
+            if both is None:
+                return node
+            merged = both
+        return merged
+
+
+def place(
+    graph: StepGraph,
+    devices: Sequence[DeviceName],
+    kernels: KernelTable,
+    allow_soft_placement: bool = False,
+) -> StepGraph:
+    """The same step with one device a node.
+
+    Args:
+        devices: whole names, the preferred ones first.
+        kernels: what exists.
+        allow_soft_placement: whether a user constraint that cannot be met is dropped.
+
+    Raises:
+        UnimplementedError: no device has a kernel for a node; the message lists those that exist.
+        InvalidArgumentError: user constraints cannot be met together, or not by a device here.
+    """
+    names: dict[str, str] = {}
+    for group in _groups(graph):
+        chosen = str(_choose(group, devices, kernels, allow_soft_placement))
+        names.update((node.name, chosen) for node in group.nodes)
+    return graph.with_nodes([node.replace(device=names[node.name]) for node in graph])
+
+
+def _groups(graph: StepGraph) -> Iterable[_Group]:
+    parents: dict[str, str] = {}
+
+    def find(name: str) -> str:
+        root = name
+        while (parent := parents.get(root, root)) != root:
+            root = parent
+        while name != root:
+            parents[name], name = root, parents.get(name, name)
+        return root
+
+    for node in graph:
+        for label in node.attrs.get("_class", ()):
+            parents[find(node.name)] = find(as_text(label).removeprefix("loc:@"))
+        for ref in node.inputs:
+            if graph.nodes[ref.node].dtypes[ref.port] is dtypes.resource:
+                parents[find(node.name)] = find(ref.node)
+    members: dict[str, list[Node]] = {}
+    for node in graph:
+        members.setdefault(find(node.name), []).append(node)
+    return [_Group(tuple(nodes)) for nodes in members.values()]
+
+
+def _choose(
+    group: _Group, devices: Sequence[DeviceName], kernels: KernelTable, soft: bool
+) -> DeviceName:
+    able = [device for device in devices if _runs_all(device, group.nodes, kernels)]
+    constraint = group.constraint()
+    if isinstance(constraint, DeviceName):
+        for device in able:
+            if constraint.allows(device):
+                return device
+    if able and soft:
+        return able[0]
+    raise _refusal(group, constraint, devices, able, kernels)
+
+
+def _runs_all(device: DeviceName, nodes: Sequence[Node], kernels: KernelTable) -> bool:
+    kind = device.device_type or ""
+    return all(node.op == _ARG or kernels.has(kind, node.op, node.attrs) for node in nodes)
+
+
+def _refusal(
+    group: _Group,
+    constraint: DeviceName | Node,
+    devices: Sequence[DeviceName],
+    able: Sequence[DeviceName],
+    kernels: KernelTable,
+) -> OpError:
+    here = ", ".join(map(str, devices))
+    for node in group.nodes:
+        if not any(_runs_all(device, (node,), kernels) for device in devices):
+            types = ", ".join(
+                f"{name}={value}" for name, value in sorted(node.attrs.items())
+                if isinstance(value, dtypes.DType)
+            )
+            return _error(
+                UnimplementedError,
+                node,
+                f"expected a kernel for {types or 'this op'} on one of {here}; the kernels that "
+                f"exist: {kernels.describe(node.op)}",
+            )
+    constrained = [node for node in group.nodes if node.device] or list(group.nodes)
+    asked = ", ".join(f"'{node.name}' on {node.device}" for node in constrained[:5] if node.device)
+    if isinstance(constraint, Node):
+        return _error(
+            InvalidArgumentError,
+            constraint,
+            f"expected devices that agree for nodes that stand together, got {asked}",
+        )
+    node = constrained[0]
+    if able:
+        what = f"expected one of the devices {', '.join(map(str, able))}, got {asked}"
+        return _error(
+            InvalidArgumentError, node, f"{what}; allow_soft_placement=True drops such constraints"
+        )
+    ops = ", ".join(f"'{node.name}' ({node.op})" for node in group.nodes[:5])
+    return _error(
+        UnimplementedError,
+        node,
+        f"expected a device with kernels for all of {ops}, which stand together, among {here}",
+    )
+
+
+def _error(kind: type[OpError], node: Node, message: str) -> OpError:
+    line = None if node.origin is None else node.origin.user_line
+    text = located(message, node.op, node.name, line)
+    return kind(text, op=node.origin, node_name=node.name, user_line=line)

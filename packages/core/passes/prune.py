@@ -1,0 +1,105 @@
+"""From a Graph to a StepGraph: what the fetches need, cut off where values are fed."""
+
+from collections.abc import Iterable, Sequence
+
+from qanat.core.errors import InvalidArgumentError, located
+from qanat.core.operation import Operation, Output
+from qanat.core.passes.step_graph import Node, Ref, StepGraph, ref_of
+from qanat.core.signature import lookup
+
+
+def prune(
+    feeds: Sequence[Output], fetches: Sequence[Output], targets: Sequence[Operation]
+) -> StepGraph:
+    """The transitive closure of the fetches and targets, control inputs too.
+
+    Args:
+        feeds: outputs whose values a step is given; what is needed for nothing else is left out.
+        fetches: outputs whose values a step gives; may be feeds themselves.
+        targets: operations that a step runs.
+
+    Raises:
+        InvalidArgumentError: a placeholder is needed that is not fed.
+    """
+    args = {output: _arg(i, output) for i, output in enumerate(feeds)}
+    order = _needed(args, [*(o.op for o in fetches if o not in args), *targets])
+    nodes = list(args.values())
+    for op in order:
+        _check_fed(op)
+        nodes.append(
+            Node(
+                name=op.name,
+                op_def=op.op_def,
+                inputs=tuple([_ref(args, output) for output in op.inputs]),
+                control_inputs=tuple([other.name for other in op._control_inputs]),
+                attrs=op._attrs,
+                dtypes=tuple([output.dtype for output in op.outputs]),
+                shapes=tuple([output._shape for output in op.outputs]),
+                device=op.device,
+                origin=op,
+            )
+        )
+    return StepGraph(
+        {node.name: node for node in nodes},
+        feeds=tuple([node.name for node in args.values()]),
+        fetches=tuple([_ref(args, output) for output in fetches]),
+        targets=tuple([op.name for op in targets]),
+    )
+
+
+def _arg(index: int, output: Output) -> Node:
+    return Node(
+        name=f"_arg_{output.op.name}_{output.index}",
+        op_def=lookup("_Arg"),
+        inputs=(),
+        control_inputs=(),
+        attrs={"index": index, "T": output.dtype, "shape": output._shape},
+        dtypes=(output.dtype,),
+        shapes=(output._shape,),
+        device=output.op.device,
+        origin=output.op,
+    )
+
+
+def _ref(args: dict[Output, Node], output: Output) -> Ref:
+    arg = args.get(output)
+    return ref_of(output) if arg is None else Ref(arg.name, 0)
+
+
+def _needed(fed: dict[Output, Node], roots: Iterable[Operation]) -> list[Operation]:
+    """All operations that `roots` need, each after what it needs."""
+    order: list[Operation] = []
+    done: set[Operation] = set()
+    for root in roots:
+        stack = [(root, iter(_before(fed, root)))] if root not in done else []
+        done.add(root)
+        while stack:
+            op, before = stack[-1]
+            for other in before:
+                if other not in done:
+                    done.add(other)
+                    stack.append((other, iter(_before(fed, other))))
+                    break
+            else:
+                order.append(op)
+                stack.pop()
+    return order
+
+
+def _before(fed: dict[Output, Node], op: Operation) -> list[Operation]:
+    return [*(output.op for output in op.inputs if output not in fed), *op._control_inputs]
+
+
+def _check_fed(op: Operation) -> None:
+    if op.type == "Placeholder":
+        output = op.outputs[0]
+        raise InvalidArgumentError(
+            located(
+                f"expected a value of {output.dtype}{output.shape} in feed_dict for '{output.name}', "
+                "which the fetches need, got none",
+                op.type,
+                op.name,
+                op.user_line,
+            ),
+            op=op,
+        )

@@ -1,0 +1,226 @@
+"""Sessions run steps of a graph."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+from qanat.core.constants import describe
+from qanat.core.default_graph import get_default_graph
+from qanat.core.device_name import DeviceName
+from qanat.core.errors import CANCELLED
+from qanat.core.fetches import fetch_key
+from qanat.core.graph import Graph
+from qanat.core.plan import Plan
+from qanat.core.session_config import RunOptions, SessionConfig
+from qanat.core.target import Target, make_target
+
+__all__ = [
+    "InteractiveSession",
+    "RunOptions",
+    "Session",
+    "SessionConfig",
+    "get_default_session",
+]
+
+
+class Session:
+    """Runs operations of a graph and evaluates its outputs.
+
+    A session owns the values of variables; any number of threads may use it at once. It is a context
+    manager: within the block it is the default session and its graph the default graph, at the end it
+    is closed.
+    """
+
+    def __init__(
+        self,
+        target: "str | Target" = "",
+        graph: Graph | None = None,
+        config: SessionConfig | None = None,
+    ) -> None:
+        """
+        Args:
+            target: where steps run: "" for this process, or a Target.
+            graph: what to run; None for the default graph.
+            config: see SessionConfig.
+
+        Raises:
+            ValueError: nothing installed understands the target.
+        """
+        from qanat.core import _native
+
+        self._graph = get_default_graph() if graph is None else graph
+        if not isinstance(self._graph, Graph):
+            raise TypeError(f"graph: expected a Graph, got {describe(graph)}")
+        self._config = SessionConfig() if config is None else config
+        self._target = make_target(target, self._config) if isinstance(target, str) else target
+        self._cancellation = _native.Cancellation()
+        self._plans: OrderedDict[Any, Plan] = OrderedDict()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._deadline_s = self._config.operation_timeout_in_ms / 1000
+        self._entered: list[Any] = []
+
+    @property
+    def graph(self) -> Graph:
+        return self._graph
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+    ) -> Any:
+        """Runs one step: all that the fetches need, and nothing else.
+
+        Args:
+            fetches: an Output, an Operation, the name of one ("MatMul:0", "train"), a variable, or a
+                list, tuple, namedtuple or dict of fetches, nested as you like.
+            feed_dict: values to use in place of what the graph computes, by Output, by its name, or
+                by variable. A NumPy array has to have the dtype of the output; Python values are
+                converted where nothing is lost.
+            options: of this step.
+
+        Returns:
+            The structure of `fetches`, with a NumPy array (a NumPy scalar for rank 0, bytes for a
+            scalar string) for each Output and None for each Operation.
+
+        Raises:
+            TypeError, ValueError: a fetch or feed is none, is not in the graph, or has another dtype
+                or shape than the graph says. Nothing has run then.
+            OpError: the step failed; the subclass says how. A placeholder that is needed and not fed
+                is an InvalidArgumentError, and nothing has run then.
+            RuntimeError: the session is closed.
+        """
+        if feed_dict:
+            keys, values = tuple(feed_dict), tuple(feed_dict.values())
+        else:
+            keys = values = ()
+        plan = self._plan(fetches, keys)
+        deadline_s = self._deadline_s
+        if options is not None and options.timeout_in_ms:
+            deadline_s = options.timeout_in_ms / 1000
+        return plan.run(keys, values, deadline_s)
+
+    def prepare(
+        self, fetches: Any, feeds: Sequence[Any] = (), options: RunOptions | None = None
+    ) -> Callable[..., Any]:
+        """A function that runs one kind of step, faster than `run` can.
+
+        Args:
+            fetches: as of `run`.
+            feeds: the Outputs (or names, or variables) that are fed.
+            options: of all these steps.
+
+        Returns:
+            A function that takes one value a feed, in order, and returns what `run` would. It runs
+            the graph as it was when it was prepared.
+
+        Raises:
+            As `run` does.
+        """
+        keys = tuple(feeds) if isinstance(feeds, (list, tuple)) else (feeds,)
+        deadline_s = options.timeout_in_ms / 1000 if options else self._deadline_s
+        return self._plan(fetches, keys).callable(keys, deadline_s)
+
+    make_callable = prepare
+
+    def list_devices(self) -> list[DeviceName]:
+        """The devices that steps can use, the preferred ones first."""
+        return self._target.devices()
+
+    def close(self) -> None:
+        """Ends the steps that still run, with a CancelledError, and frees what the session holds. A
+        second time is a no-op."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._plans.clear()
+        self._cancellation.cancel(CANCELLED, "the session was closed")
+        self._target.close()
+
+    def as_default(self) -> "Any":
+        """A context manager that makes this the default session of the thread, and leaves it open."""
+        return _entered(self)
+
+    def _plan(self, fetches: Any, keys: tuple[Any, ...]) -> Plan:
+        try:
+            key = (fetch_key(fetches), keys)
+            plan = self._plans.get(key)
+            if plan is not None and plan.changes == self._graph._changes:
+                self._plans.move_to_end(key)
+                return plan
+        except KeyError:
+            pass  # another thread dropped it meanwhile
+        except TypeError:
+            raise TypeError(
+                "fetches: expected Outputs, Operations, names, or lists, tuples and dicts of them, got "
+                f"{describe(fetches)}"
+            ) from None
+        return self._new_plan(key, fetches, keys)
+
+    def _new_plan(self, key: Any, fetches: Any, keys: tuple[Any, ...]) -> Plan:
+        if self._closed:
+            raise RuntimeError("expected an open session, got a closed one")
+        plan = Plan(self._graph, self._target, fetches, keys, self._cancellation)
+        with self._lock:
+            self._plans[key] = plan
+            while len(self._plans) > self._config.plan_cache_size:
+                self._plans.popitem(last=False)
+        return plan
+
+    def __enter__(self) -> Self:
+        context = self._graph.as_default(), self.as_default()
+        for manager in context:
+            manager.__enter__()
+        self._entered.append(context)
+        return self
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+        for manager in reversed(self._entered.pop()):
+            manager.__exit__(kind, value, traceback)
+        self.close()
+
+
+class InteractiveSession(Session):
+    """A session that is the default one, with its graph, from its construction until `close`."""
+
+    def __init__(
+        self,
+        target: "str | Target" = "",
+        graph: Graph | None = None,
+        config: SessionConfig | None = None,
+    ) -> None:
+        super().__init__(target, graph, config)
+        self._default: list[Any] = [self._graph.as_default(), self.as_default()]
+        for context in self._default:
+            context.__enter__()
+
+    def close(self) -> None:
+        while self._default:
+            self._default.pop().__exit__(None, None, None)
+        super().close()
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.sessions: list[Session] = []
+
+
+_stack = _Stack()
+
+
+def get_default_session() -> Session | None:
+    """The innermost session that this thread has entered, or None."""
+    return _stack.sessions[-1] if _stack.sessions else None
+
+
+@contextmanager
+def _entered(session: Session) -> Iterator[Session]:
+    _stack.sessions.append(session)
+    try:
+        yield session
+    finally:
+        _stack.sessions.remove(session)

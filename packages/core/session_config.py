@@ -1,0 +1,53 @@
+"""What sessions and single steps can be told."""
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SessionConfig:
+    """How a session runs steps.
+
+    Attributes:
+        threads: that compute at once, the callers' own included; None for the CPUs this process may
+            use.
+        allow_soft_placement: whether a device constraint that cannot be met is dropped.
+        plan_cache_size: how many kinds of steps (fetches and feeds) are kept compiled.
+        operation_timeout_in_ms: the time limit of steps that have none of their own; 0 for none.
+    """
+
+    threads: int | None = None
+    allow_soft_placement: bool = False
+    plan_cache_size: int = 256
+    operation_timeout_in_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.threads is not None and self.threads < 1:
+            raise ValueError(f"threads: expected 1 or more, or None, got {self.threads}")
+        if self.plan_cache_size < 1:
+            raise ValueError(f"plan_cache_size: expected 1 or more, got {self.plan_cache_size}")
+        if self.operation_timeout_in_ms < 0:
+            raise ValueError(
+                "operation_timeout_in_ms: expected 0 (none) or more, got "
+                f"{self.operation_timeout_in_ms}"
+            )
+
+    @property
+    def thread_count(self) -> int:
+        """`threads`, with the default filled in."""
+        return self.threads or len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How one step is run.
+
+    Attributes:
+        timeout_in_ms: after which the step ends with a DeadlineExceededError; 0 for none.
+    """
+
+    timeout_in_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.timeout_in_ms < 0:
+            raise ValueError(f"timeout_in_ms: expected 0 (none) or more, got {self.timeout_in_ms}")
