@@ -13,7 +13,6 @@ from qanat.core.op_def import Grads, In, Shapes, op
 from qanat.core.shapes import TensorShape, broadcast, merge
 from qanat.ops import broadcasting, casting, comparison, elementwise, shaping
 
-
 __all__ = [
     "add", "add_n", "accumulate_n", "div", "div_no_nan", "divide", "floordiv", "floormod", "maximum",
     "minimum", "mod", "multiply", "pow", "realdiv", "scalar_mul", "squared_difference", "subtract",

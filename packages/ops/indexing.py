@@ -113,6 +113,7 @@ def _span(start: int, length: int) -> range:
 def _rows_to_params(grad: Output, rows: Output, params: Output) -> Output:
     """grad, [*indices.shape, *params.shape[1:]], summed by row into params' shape."""
     shape = shaping.shape_of(params)
+    flat: Any
     if isinstance(shape, Output):
         flat = joining.concat([[-1], shape[1:]], 0)
     else:

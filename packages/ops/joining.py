@@ -1,10 +1,12 @@
 """Tensors joined along a dimension, and split along one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import numpy as np
 from qanat.core import dtypes
+from qanat.core.convert import register_tensor_conversion_function
+from qanat.core.dtypes import DType
 from qanat.core.errors import ShapeError
 from qanat.core.graph import Operation, Output, convert_to_tensor
 from qanat.core.op_def import Grads, In, Shapes, op
@@ -272,3 +274,24 @@ def split(
     if num is None:
         raise ValueError("[split] expected num, as the number of sizes is unknown")
     return split_v(value, sizes, axis, num_split=num, name=name)
+
+
+def _packed(values: Any, dtype: DType | None, name: str | None) -> Any:
+    """How a list is converted to an Output: packed if an Output is anywhere in it, else a constant."""
+    found = next(_tensors_in(values), None)
+    if found is None:
+        return NotImplemented
+    dtype = dtype or found.dtype
+    parts = [convert_to_tensor(value, dtype=dtype) for value in values]
+    return pack(parts, name=name)
+
+
+def _tensors_in(values: Any) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _tensors_in(value)
+        elif isinstance(value, Output) or hasattr(value, "_as_graph_element"):
+            yield value
+
+
+register_tensor_conversion_function((list, tuple), _packed)

@@ -6,16 +6,17 @@ of it. Seeds come from the graph's seed and the node's name, so an op that is ad
 nothing. If both attributes are 0 the stream differs in each session.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from qanat.core import dtypes
 from qanat.core.dtypes import DType
-from qanat.core.op_def import In, Shapes, op
+from qanat.core.graph import Output, convert_to_tensor, name_scope
+from qanat.core.op_def import In, OpBuilder, Shapes, op
+from qanat.core.random_seed import get_seed
+from qanat.ops import arithmetic, shaping
 from qanat.ops.shape_functions import require_scalar
 
-__all__ = [
-    
-]  # fmt: skip
+__all__ = ["random_normal", "random_shuffle", "random_uniform", "truncated_normal"]
 
 Sizes = Annotated[In, "T"]
 
@@ -63,3 +64,112 @@ def truncated_normal_op(shape: Sizes, *, seed: int = 0, seed2: int = 0, dtype: D
 def random_shuffle_op(value: Annotated[In, "T"], *, seed: int = 0, seed2: int = 0) -> Shapes:
     """`value` with the slices along its first dimension in random order, all orders equally likely."""
     return [value.shape]
+
+
+def _seeds(seed: int | None, name: str) -> dict[str, Any]:
+    first, second = get_seed(seed, name)
+    return {"seed": first, "seed2": second}
+
+
+def random_uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Output:
+    """Numbers uniform in [minval, maxval).
+
+    Args:
+        shape: of the result: a list of ints, a TensorShape or an integer vector.
+        minval: the least number, a scalar of dtype.
+        maxval: the bound, a scalar; 1 if not given, but integers need it.
+        dtype: floating-point, int32 or int64.
+        seed: of this op, beside the graph's.
+
+    Raises:
+        ValueError: integers are asked for without maxval, or minval >= maxval.
+    """
+    dtype = dtypes.as_dtype(dtype)
+    if maxval is None:
+        if dtype not in dtypes.FLOATING:
+            raise ValueError(f"[random_uniform] expected a maxval for {dtype}")
+        maxval = 1
+    with name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
+        sizes = shaping.as_shape_input(shape)
+        if dtype not in dtypes.FLOATING:
+            low, high = (convert_to_tensor(x, dtype=dtype) for x in (minval, maxval))
+            return random_uniform_int(sizes, low, high, **_seeds(seed, "RandomUniformInt"))
+        numbers = random_uniform_op(sizes, dtype=dtype, **_seeds(seed, "RandomUniform"))
+        return _scaled(numbers, minval, maxval, scope)
+
+
+def _scaled(numbers: Output, minval: Any, maxval: Any, scope: str) -> Output:
+    """Numbers in [0, 1) moved to [minval, maxval)."""
+    if not isinstance(minval, Output) and not isinstance(maxval, Output):
+        if minval == 0 and maxval == 1:
+            return numbers
+        return arithmetic.add(numbers * (maxval - minval), minval, name=scope)
+    low = convert_to_tensor(minval, dtype=numbers.dtype)
+    return arithmetic.add(numbers * (maxval - low), low, name=scope)
+
+
+def random_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Output:
+    """Numbers from a normal distribution.
+
+    Args:
+        shape: of the result: a list of ints, a TensorShape or an integer vector.
+        mean, stddev: scalars, or tensors that broadcast to shape.
+        dtype: floating-point.
+        seed: of this op, beside the graph's.
+    """
+    return _normal(random_standard_normal, "random_normal", shape, mean, stddev, dtype, seed, name)
+
+
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Output:
+    """As `random_normal`, but numbers beyond two standard deviations are drawn again."""
+    return _normal(truncated_normal_op, "truncated_normal", shape, mean, stddev, dtype, seed, name)
+
+
+def _normal(
+    builder: OpBuilder,
+    default_name: str,
+    shape: Any,
+    mean: Any,
+    stddev: Any,
+    dtype: Any,
+    seed: int | None,
+    name: str | None,
+) -> Output:
+    with name_scope(name, default_name, [shape, mean, stddev]) as scope:
+        numbers = builder(
+            shaping.as_shape_input(shape),
+            dtype=dtypes.as_dtype(dtype),
+            **_seeds(seed, builder.op_def.name),
+        )
+        return arithmetic.add(numbers * stddev, mean, name=scope)
+
+
+def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Output:
+    """`value` with the slices along its first dimension in random order, all orders equally likely.
+
+    Args:
+        value: any shape and dtype.
+        seed: of this op, beside the graph's.
+    """
+    return random_shuffle_op(value, **_seeds(seed, name or "RandomShuffle"), name=name)

@@ -5,11 +5,12 @@ from typing import Annotated, Any
 
 import numpy as np
 from qanat.core import dtypes
+from qanat.core.convert import register_tensor_conversion_function
 from qanat.core.dtypes import DType
 from qanat.core.errors import ShapeError
 from qanat.core.graph import Operation, Output, convert_to_tensor, name_scope
 from qanat.core.op_def import Grads, In, Shapes, op
-from qanat.core.shapes import TensorShape, merge
+from qanat.core.shapes import TensorShape
 from qanat.ops import reductions, sequences
 from qanat.ops.shape_functions import (
     dims_of_vector,
@@ -176,6 +177,11 @@ def shape_op(input: T, *, out_type: DType = dtypes.int32) -> Shapes:
     return [TensorShape([None if input.shape.dims is None else len(input.shape.dims)])]
 
 
+@shape_op.static_value
+def _(input: In, *, out_type: DType) -> TensorShape | None:
+    return None if input.shape.dims is None else input.shape
+
+
 def shape(input: Any, name: str | None = None, out_type: DType = dtypes.int32) -> Output:
     """The shape of `input` as a vector of `out_type` (int32 or int64)."""
     return shape_op(input, out_type=out_type, name=name)
@@ -193,10 +199,21 @@ def rank(input: T) -> Shapes:
     return [TensorShape([])]
 
 
+@rank.static_value
+def _(input: In) -> np.ndarray[Any, Any] | None:
+    return None if input.shape.rank is None else np.array(input.shape.rank, np.int32)
+
+
 @op("Size", outputs="output: out_type", T=dtypes.ALL, differentiable=False)
 def size_op(input: T, *, out_type: DType = dtypes.int32) -> Shapes:
     """The number of elements of `input`, a scalar of out_type."""
     return [TensorShape([])]
+
+
+@size_op.static_value
+def _(input: In, *, out_type: DType) -> np.ndarray[Any, Any] | None:
+    count = input.shape.num_elements()
+    return None if count is None else np.array(count, out_type.as_numpy)
 
 
 def size(input: Any, name: str | None = None, out_type: DType = dtypes.int32) -> Output:
@@ -305,6 +322,14 @@ def as_shape_input(shape: Any) -> Any:
     return np.array([int(dim) for dim in shape], np.int64 if big else np.int32)
 
 
+def _constant_shape(shape: TensorShape, dtype: DType | None, name: str | None) -> Output:
+    """How a static shape is converted to an Output: a vector, for which it has to be fully known."""
+    return convert_to_tensor(as_shape_input(shape), name=name)
+
+
+register_tensor_conversion_function(TensorShape, _constant_shape)
+
+
 @op("StopGradient", outputs="output: T", T=dtypes.ALL)
 def stop_gradient(input: T) -> Shapes:
     """`input`, but no gradient flows back through it."""
@@ -336,8 +361,3 @@ def identity_n(input: Annotated[list[In], "T"]) -> Shapes:
 @identity_n.gradient
 def _(op: Operation, *grads: Output | None) -> Grads:
     return list(grads)
-
-
-def same_shape(x: In, y: In) -> TensorShape:
-    """What is known of the shape that two inputs share."""
-    return merge(x.shape, y.shape)

@@ -1,6 +1,7 @@
 """Parts of a tensor by ranges of coordinates, with Python's rules for slices."""
 
 import builtins
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -27,10 +28,15 @@ def slice_op(input: T, begin: Index, size: Index) -> Shapes:
     rank = same_dim(rank, input.shape.rank, "begin's length and input's rank")
     if rank is None:
         return [TensorShape(None)]
-    starts = ints(begin) or [None] * rank
-    sizes = ints(size) or [None] * rank
+    starts, sizes = _entries(begin, rank), _entries(size, rank)
     dims = input.shape.with_rank(rank).known_dims()
     return [TensorShape([_sliced(*of) for of in zip(dims, starts, sizes, strict=True)])]
+
+
+def _entries(x: In, length: int) -> Sequence[int | None]:
+    """The elements of a vector, None each where they are not statically known."""
+    known = ints(x)
+    return [None] * length if known is None else known
 
 
 def _sliced(dim: int | None, start: int | None, size: int | None) -> int | None:
@@ -104,7 +110,7 @@ def _strided(
         length = same_dim(length, dims_of_vector(x, name), f"the lengths of begin and {name}")
     if length is None or source.dims is None:
         return TensorShape(None)
-    begins, ends, steps = (ints(x) or [None] * length for x in (begin, end, strides))
+    begins, ends, steps = (_entries(x, length) for x in (begin, end, strides))
     begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask = masks
     rest, sliced = list(source.dims), []
     for i, skipped in enumerate(_skipped(length, len(rest), ellipsis_mask, new_axis_mask)):
@@ -282,7 +288,7 @@ class _Spec:
 
     def __init__(self) -> None:
         self.bounds: list[tuple[Any, Any, Any]] = []
-        self.masks = dict.fromkeys(MASKS, 0)
+        self.masks: dict[str, Any] = dict.fromkeys(MASKS, 0)
 
     def add(self, part: Any) -> None:
         if part is Ellipsis:

@@ -11,7 +11,7 @@ from qanat.core.dtypes import DType
 from qanat.core.errors import ShapeError
 from qanat.core.graph import Operation, Output
 from qanat.core.op_def import Grads, Handle, In, Shapes, op
-from qanat.core.shapes import UNKNOWN, TensorShape
+from qanat.core.shapes import UNKNOWN, TensorShape, merge
 
 Resource = Annotated[In, "resource"]
 Value = Annotated[In, "dtype"]
@@ -75,3 +75,15 @@ def assign_sub_variable_op(resource: Resource, value: Value) -> Shapes:
 def var_is_initialized_op(resource: Resource) -> Shapes:
     """Whether the variable has a value, a scalar."""
     return [TensorShape([])]
+
+
+@op("ReadVariableOrElseOp", outputs="value: dtype", stateful=True, dtype=VALUES)
+def read_variable_or_else_op(resource: Resource, otherwise: Value) -> Shapes:
+    """The variable's value if it has one, else `otherwise`."""
+    _require_dtype(resource, otherwise.dtype)
+    return [merge(resource.handle_shape, otherwise.shape)]
+
+
+@read_variable_or_else_op.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    return [grad, None]
