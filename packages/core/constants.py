@@ -70,6 +70,8 @@ def _raw_array(value: Any) -> Array:
     else:
         try:
             array = np.array(value)
+        except UnicodeDecodeError:  # str and bytes mixed
+            array = np.array(value, dtype=object)
         except ValueError as error:
             raise ValueError(
                 f"expected nested lists in which all of a level have one length, got "

@@ -5,7 +5,7 @@ Every message about a node reads
     [MatMul] expected ..., got ... (node 'layer/MatMul', made at train.py:12)
 """
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 if TYPE_CHECKING:
     from qanat.core.operation import Operation
@@ -186,6 +186,8 @@ def located(
 def raise_located(
     error: Exception, op_type: str, node_name: str | None, user_line: str | None
 ) -> NoReturn:
-    """Raises the same kind of error again, saying which op, node and user line it is about."""
-    kind: Any = type(error) if isinstance(error, (ValueError, TypeError)) else ValueError
+    """Raises a ShapeError, TypeError or ValueError again, saying which op, node and user line it is
+    about."""
+    kinds = (ShapeError, TypeError, ValueError)
+    kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
     raise kind(located(str(error), op_type, node_name, user_line)) from error

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qanat.core import user_line
 from qanat.core.convert import as_graph_element, convert_to_tensor
@@ -25,6 +25,9 @@ from qanat.core.scopes import (
     require_same_graph,
 )
 from qanat.core.signature import OpDef
+
+if TYPE_CHECKING:
+    from qanat.core.schema.graph_pb2 import GraphDef
 
 __all__ = [
     "Graph",
@@ -224,6 +227,16 @@ class Graph:
         if element.graph is not self:
             raise ValueError(f"expected an element of this graph, got {value!r} of another graph")
         return element
+
+    def as_graph_def(self, add_shapes: bool = False) -> "GraphDef":
+        """The graph as a protocol buffer, which `import_graph_def` and TensorFlow read.
+
+        Args:
+            add_shapes: whether each node gets its static shapes as the attr "_output_shapes".
+        """
+        from qanat.core.graph_def import graph_to_def
+
+        return graph_to_def(self, add_shapes)
 
     # Scopes.
 

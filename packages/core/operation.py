@@ -12,6 +12,7 @@ from qanat.core.signature import Handle, OpDef, output_handle
 
 if TYPE_CHECKING:
     from qanat.core.graph import Graph
+    from qanat.core.schema.node_def_pb2 import NodeDef
 
 
 class Output:
@@ -233,6 +234,13 @@ class Operation:
                 )
             ) from None
         return list(value) if isinstance(value, list) else value
+
+    @property
+    def node_def(self) -> "NodeDef":
+        """This operation as a new protocol buffer."""
+        from qanat.core.graph_def import node_to_def
+
+        return node_to_def(self)
 
     def colocation_groups(self) -> list[str]:
         """The names of the operations that this one is to stand with."""

@@ -1,9 +1,10 @@
 """From a Graph to a StepGraph: what the fetches need, cut off where values are fed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from qanat.core.errors import InvalidArgumentError, located
 from qanat.core.operation import Operation, Output
+from qanat.core.ordering import postorder
 from qanat.core.passes.step_graph import Node, Ref, StepGraph, ref_of
 from qanat.core.signature import lookup
 
@@ -22,7 +23,8 @@ def prune(
         InvalidArgumentError: a placeholder is needed that is not fed.
     """
     args = {output: _arg(i, output) for i, output in enumerate(feeds)}
-    order = _needed(args, [*(o.op for o in fetches if o not in args), *targets])
+    roots = [*(output.op for output in fetches if output not in args), *targets]
+    order = postorder(roots, lambda op: _before(args, op))
     nodes = list(args.values())
     for op in order:
         _check_fed(op)
@@ -64,26 +66,6 @@ def _arg(index: int, output: Output) -> Node:
 def _ref(args: dict[Output, Node], output: Output) -> Ref:
     arg = args.get(output)
     return ref_of(output) if arg is None else Ref(arg.name, 0)
-
-
-def _needed(fed: dict[Output, Node], roots: Iterable[Operation]) -> list[Operation]:
-    """All operations that `roots` need, each after what it needs."""
-    order: list[Operation] = []
-    done: set[Operation] = set()
-    for root in roots:
-        stack = [(root, iter(_before(fed, root)))] if root not in done else []
-        done.add(root)
-        while stack:
-            op, before = stack[-1]
-            for other in before:
-                if other not in done:
-                    done.add(other)
-                    stack.append((other, iter(_before(fed, other))))
-                    break
-            else:
-                order.append(op)
-                stack.pop()
-    return order
 
 
 def _before(fed: dict[Output, Node], op: Operation) -> list[Operation]:

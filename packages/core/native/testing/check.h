@@ -55,9 +55,9 @@ void check_near(const A& a, const B& b, double tolerance, const char* what, cons
 
 }  // namespace qanat::testing
 
-#define TEST(name)                                                            \
-  static void name##_body();                                                  \
-  static ::qanat::testing::Case name##_registered(#name, &name##_body);       \
+#define TEST(name)                                                      \
+  static void name##_body();                                            \
+  static ::qanat::testing::Case name##_registered(#name, &name##_body); \
   static void name##_body()
 
 #define CHECK(condition) \
@@ -66,7 +66,7 @@ void check_near(const A& a, const B& b, double tolerance, const char* what, cons
 #define CHECK_EQ(a, b) \
   ::qanat::testing::check_equal(a, b, "CHECK_EQ(" #a ", " #b ")", __FILE__, __LINE__)
 
-#define CHECK_NEAR(a, b, tolerance)                                                            \
+#define CHECK_NEAR(a, b, tolerance)                                                           \
   ::qanat::testing::check_near(a, b, tolerance, "CHECK_NEAR(" #a ", " #b ", " #tolerance ")", \
                                __FILE__, __LINE__)
 

@@ -1,0 +1,170 @@
+"""What `import qanat as qn` shows: the public names of all parts, each loaded on first use.
+
+Core's and the ops' names are what their modules' `__all__` say. Of the other parts, which may not be
+installed, the table below knows the names, so that a missing part can be named; a test compares it with
+the parts' `__all__`.
+"""
+
+import importlib
+from collections.abc import Iterable
+from difflib import get_close_matches
+from types import ModuleType
+from typing import Any, Final
+
+# Core's public names, by the module that has them; the value is loaded with the name's first use.
+_CORE: Final[dict[str, tuple[str, ...]]] = {
+    "base_ops": (
+        "constant",
+        "group",
+        "identity",
+        "no_op",
+        "placeholder",
+        "placeholder_with_default",
+    ),
+    "convert": ("register_tensor_conversion_function",),
+    "device_name": ("DeviceSpec",),
+    "dtypes": ("DType", "as_dtype", "bool", *(
+        "float32 float64 float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 string "
+        "complex64 complex128 resource half double"
+    ).split()),
+    "errors": ("OpError", "ShapeError"),
+    "fetches": ("register_session_run_conversion_functions",),
+    "graph": (
+        "Graph",
+        "GraphKeys",
+        "Operation",
+        "Output",
+        "Tensor",
+        "add_to_collection",
+        "add_to_collections",
+        "colocate_with",
+        "container",
+        "control_dependencies",
+        "convert_to_tensor",
+        "device",
+        "get_collection",
+        "get_collection_ref",
+        "get_default_graph",
+        "get_seed",
+        "name_scope",
+        "reset_default_graph",
+        "set_random_seed",
+    ),
+    "graph_def": ("import_graph_def",),
+    "kernel_table": ("load_kernel_library",),
+    "op_def": ("op",),
+    "proto_values": ("make_ndarray", "make_tensor_proto"),
+    "session": (
+        "InteractiveSession",
+        "RunOptions",
+        "Session",
+        "SessionConfig",
+        "get_default_session",
+    ),
+    "shapes": ("TensorShape",),
+}
+
+# TensorFlow's names for what has another one in its module.
+_RENAMED: Final = {"DeviceSpec": "DeviceName", "Tensor": "Output", "bool": "bool_"}
+
+# Names of the parts that may not be installed.
+PARTS: Final[dict[str, tuple[str, ...]]] = {
+    "autodiff": ("compute_gradient", "compute_gradient_error", "custom_gradient", "gradients"),
+    "checkpoint": (
+        "Saver",
+        "checkpoint_exists",
+        "get_checkpoint_state",
+        "latest_checkpoint",
+        "update_checkpoint_state",
+    ),
+}
+
+# Modules that are shown under a name of their own.
+_MODULES: Final = {
+    "dtypes": "core.dtypes",
+    "errors": "core.errors",
+    "losses": "training.losses",
+    "metrics": "training.metrics",
+    "nn": "ops.nn",
+    "random": "ops.random",
+    "train": "training",
+}
+
+_CORE_MODULE_OF: Final = {name: module for module, names in _CORE.items() for name in names}
+_PART_OF: Final = {name: part for part, names in PARTS.items() for name in names}
+
+
+def find(name: str) -> Any:
+    """The value of `qn.name`.
+
+    Raises:
+        AttributeError: no part has the name, or the part that has it is not installed; the message
+            says which distribution to install.
+    """
+    if name.startswith("__"):
+        raise AttributeError(f"module 'qanat' has no attribute {name!r}")
+    if name in _CORE_MODULE_OF:
+        module = importlib.import_module(f"qanat.core.{_CORE_MODULE_OF[name]}")
+        return getattr(module, _RENAMED.get(name, name))
+    if name in _MODULES:
+        return _part_module(_MODULES[name], name)
+    if name in _PART_OF:
+        return getattr(_part_module(_PART_OF[name], name), name)
+    ops = _installed("ops")
+    if ops is not None and name in public_names(ops):
+        return getattr(ops, name)
+    part = _installed(name)
+    if part is not None:
+        return part
+    raise AttributeError(f"module 'qanat' has no attribute {name!r}{_hint(name, ops)}")
+
+
+def names() -> Iterable[str]:
+    """All names that `find` finds here."""
+    ops = _installed("ops")
+    return {
+        *_CORE_MODULE_OF,
+        *(name for name, module in _MODULES.items() if _installed(module.split(".")[0])),
+        *(name for name, part in _PART_OF.items() if _installed(part)),
+        *(public_names(ops) if ops is not None else ()),
+    }
+
+
+def public_names(module: ModuleType) -> Iterable[str]:
+    """What a module's `__all__` says; where it has none, all it holds but modules and "_" names."""
+    listed: Iterable[str] | None = getattr(module, "__all__", None)
+    if listed is not None:
+        return listed
+    return [
+        name for name, value in vars(module).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    ]
+
+
+def _installed(module: str) -> ModuleType | None:
+    """A module of Qanat, or None where it is not installed. One that is broken raises its error."""
+    full = f"qanat.{module}"
+    try:
+        return importlib.import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (full + ".").startswith(error.name + "."):
+            return None
+        raise
+
+
+def _part_module(path: str, name: str) -> ModuleType:
+    module = _installed(path)
+    if module is not None:
+        return module
+    part = path.split(".")[0]
+    raise AttributeError(
+        f"qn.{name} is in a part of Qanat that is not installed: pip install "
+        f"qanat-{part.replace('_', '-')}"
+    )
+
+
+def _hint(name: str, ops: ModuleType | None) -> str:
+    if ops is None:
+        return "; the ops are not installed: pip install qanat-ops"
+    near = get_close_matches(name, names(), n=3)
+    return f"; did you mean {' or '.join('qn.' + other for other in near)}?" if near else ""
