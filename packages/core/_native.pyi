@@ -20,7 +20,8 @@ class StatusError(Exception):
     node: int
 
 def load_kernel_library(path: str) -> None:
-    """Loads a shared object with the C entry points of `kernel/registry.h`; a second time is a no-op."""
+    """Loads a shared object with the C entry points of `kernel/registry.h`; a second time is a
+    no-op."""
 
 def kernels() -> list[tuple[str, dict[str, int], int]]:
     """All loaded kernels as (op, {type attr: DataType number}, flags)."""
@@ -36,7 +37,8 @@ class Runtime:
 
     def __init__(self, threads: int, resources: Resources) -> None: ...
     def memory(self) -> dict[str, int]:
-        """Bytes: in_use, peak, reserved; and fresh_pages, the number of times memory was asked of the system."""
+        """Bytes: in_use, peak, reserved; and fresh_pages, the number of times memory was asked of
+        the system."""
 
 class Cancellation:
     """Ends the steps that were started with it; from any thread, any number of times."""
@@ -75,11 +77,12 @@ class Executable:
 
         Args:
             feeds: by "_Arg" index: NumPy arrays (C-contiguous or not, any byte order is refused) or
-                Python and NumPy scalars, of exactly the declared dtype; strings as object arrays of bytes.
-                An aligned contiguous array is used without a copy and held until the step has ended.
+                Python and NumPy scalars, of exactly the declared dtype; strings as object arrays of
+                bytes. An aligned contiguous array is used without a copy and held until the step
+                has ended.
             deadline_s: 0 for none.
 
         Returns:
-            A NumPy array a fetch (a NumPy scalar for rank 0, bytes for a scalar string), sharing the
-            buffer of the tensor without a copy.
+            A NumPy array a fetch (a NumPy scalar for rank 0, bytes for a scalar string), sharing
+            the buffer of the tensor without a copy.
         """

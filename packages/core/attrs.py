@@ -1,7 +1,8 @@
 """Attributes of ops: their kinds, and what each accepts.
 
-A kind is `bool`, `int`, `float`, `string`, `type`, `shape`, `tensor`, or `list(...)` of one of them.
-On an Operation the values are bool, int, float, str or bytes, DType, TensorShape, np.ndarray, and lists.
+A kind is `bool`, `int`, `float`, `string`, `type`, `shape`, `tensor`, or `list(...)` of one of
+them. On an Operation the values are bool, int, float, str or bytes, DType, TensorShape, np.ndarray,
+and lists.
 """
 
 import operator

@@ -4,16 +4,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from qanat.core import dtypes
+from qanat.core import dtypes, user_line
 from qanat.core.constants import to_array
 from qanat.core.convert import as_graph_element, constant_node, convert_to_tensor
 from qanat.core.default_graph import get_default_graph
 from qanat.core.dtypes import DType, as_dtype
-from qanat.core.errors import ShapeError, located, raise_located
+from qanat.core.errors import ShapeError, raise_located
 from qanat.core.op_def import Grads, In, Shapes, op
 from qanat.core.operation import Operation, Output
-from qanat.core.shapes import UNKNOWN, ShapeLike, TensorShape, as_shape, merge
-from qanat.core import user_line
+from qanat.core.shapes import UNKNOWN, ShapeLike, TensorShape, as_shape
 
 __all__ = [
     "constant",
@@ -153,7 +152,7 @@ def placeholder(dtype: Any, shape: ShapeLike = None, name: str | None = None) ->
         An Output of that type and shape. A step that needs it and is not fed it is an
         InvalidArgumentError.
     """
-    return _placeholder(dtype=dtype, shape=shape, name=name)  # type: ignore[no-any-return]
+    return _placeholder(dtype=dtype, shape=shape, name=name)
 
 
 def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = None) -> Output:
@@ -166,16 +165,15 @@ def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = No
     Raises:
         ShapeError: `input` has another shape.
     """
-    return _placeholder_with_default(  # type: ignore[no-any-return]
-        convert_to_tensor(input), shape=shape, name=name
-    )
+    return _placeholder_with_default(convert_to_tensor(input), shape=shape, name=name)
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
     """An operation that runs after all of the inputs.
 
     Args:
-        inputs: Operations, Outputs, what stands for them, and nested lists of these; None is left out.
+        inputs: Operations, Outputs, what stands for them, and nested lists of these; None is left
+            out.
 
     Raises:
         TypeError: something else is among them.
@@ -187,7 +185,7 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
         ops[element.op if isinstance(element, Output) else element] = None
     graph = next(iter(ops)).graph if ops else get_default_graph()
     with graph.as_default(), graph.control_dependencies(ops):
-        return no_op(name=name or "group_deps")  # type: ignore[no-any-return]
+        return no_op(name=name or "group_deps")
 
 
 def _flattened(values: Any) -> list[Any]:

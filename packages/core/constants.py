@@ -61,7 +61,8 @@ def describe(value: Any) -> str:
 
 
 def _raw_array(value: Any) -> Array:
-    """The elements with a native dtype that Qanat has, or as an object array of bytes and others."""
+    """The elements with a native dtype that Qanat has, or as an object array of bytes and
+    others."""
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.array(value)
     elif isinstance(value, (str, bytes)):

@@ -28,8 +28,8 @@ def register_tensor_conversion_function(
 
     Args:
         base_type: a class or several; subclasses are meant too, the nearest class wins.
-        conversion_func: called as `(value, dtype, name)`; dtype None is "as it is". Gives an Output,
-            or NotImplemented where the value is to become a constant.
+        conversion_func: called as `(value, dtype, name)`; dtype None is "as it is". Gives an
+            Output, or NotImplemented where the value is to become a constant.
     """
     for one in base_type if isinstance(base_type, tuple) else (base_type,):
         _conversions[one] = conversion_func

@@ -1,8 +1,8 @@
 """What `import qanat as qn` shows: the public names of all parts, each loaded on first use.
 
-Core's and the ops' names are what their modules' `__all__` say. Of the other parts, which may not be
-installed, the table below knows the names, so that a missing part can be named; a test compares it with
-the parts' `__all__`.
+Core's and the ops' names are what their modules' `__all__` say. Of the other parts, which may not
+be installed, the table below knows the names, so that a missing part can be named; a test compares
+it with the parts' `__all__`.
 """
 
 import importlib
@@ -23,10 +23,13 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     ),
     "convert": ("register_tensor_conversion_function",),
     "device_name": ("DeviceSpec",),
-    "dtypes": ("DType", "as_dtype", "bool", *(
-        "float32 float64 float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 string "
-        "complex64 complex128 resource half double"
-    ).split()),
+    "dtypes": (
+        "DType",
+        "as_dtype",
+        "bool",
+        *"float16 bfloat16 float32 float64 half double complex64 complex128".split(),
+        *"int8 int16 int32 int64 uint8 uint16 uint32 uint64 string resource".split(),
+    ),
     "errors": ("OpError", "ShapeError"),
     "fetches": ("register_session_run_conversion_functions",),
     "graph": (
@@ -136,7 +139,8 @@ def public_names(module: ModuleType) -> Iterable[str]:
     if listed is not None:
         return listed
     return [
-        name for name, value in vars(module).items()
+        name
+        for name, value in vars(module).items()
         if not name.startswith("_") and not isinstance(value, ModuleType)
     ]
 

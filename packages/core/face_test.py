@@ -40,7 +40,9 @@ def test_missing_parts_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> N
         return real(name)
 
     monkeypatch.setattr(importlib, "import_module", without_parts)
-    with pytest.raises(AttributeError, match="qn.gradients is in a part.*pip install qanat-autodiff"):
+    with pytest.raises(
+        AttributeError, match="qn.gradients is in a part.*pip install qanat-autodiff"
+    ):
         face.find("gradients")
     with pytest.raises(AttributeError, match="pip install qanat-training"):
         face.find("train")
@@ -59,7 +61,7 @@ def test_a_broken_part_shows_its_own_error(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_wrong_names() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Sesion'"):
-        qn.Sesion
+        _ = qn.Sesion
     with pytest.raises(AttributeError, match="__wrapped__"):
-        qn.__wrapped__
+        _ = qn.__wrapped__
     assert "Session" in dir(qn)

@@ -46,12 +46,12 @@ def fetch_key(fetches: Any) -> Hashable:
     """Equal for fetches that make the same step and the same structure."""
     kind = type(fetches)
     if kind is Output:
-        return fetches  # type: ignore[no-any-return]
+        return fetches
     if isinstance(fetches, (list, tuple)):
         return kind, tuple([fetch_key(part) for part in fetches])
     if isinstance(fetches, dict):
         return kind, tuple(fetches), tuple([fetch_key(part) for part in fetches.values()])
-    return fetches  # type: ignore[no-any-return]
+    return fetches
 
 
 class Fetches:
@@ -59,7 +59,8 @@ class Fetches:
 
     Attributes:
         outputs: whose values are needed, each once.
-        targets: operations that run for their effects, each once; their place in the structure is None.
+        targets: operations that run for their effects, each once; their place in the structure is
+            None.
     """
 
     def __init__(self, graph: Graph, structure: Any) -> None:

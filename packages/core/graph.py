@@ -54,8 +54,8 @@ __all__ = [
 class Graph:
     """A dataflow graph: operations, and the values that flow between them.
 
-    Any number of threads may add to a graph; scopes (`name_scope`, `device`, ...) belong to the thread
-    that entered them.
+    Any number of threads may add to a graph; scopes (`name_scope`, `device`, ...) belong to the
+    thread that entered them.
 
     Attributes:
         seed: the graph-level random seed; None for none.
@@ -211,7 +211,9 @@ class Graph:
         """
         if isinstance(value, str):
             element: Operation | Output = (
-                self.get_tensor_by_name(value) if ":" in value else self.get_operation_by_name(value)
+                self.get_tensor_by_name(value)
+                if ":" in value
+                else self.get_operation_by_name(value)
             )
         else:
             element = as_graph_element(value)
@@ -248,8 +250,8 @@ class Graph:
     def name_scope(self, name: str | None) -> Iterator[str]:
         """Puts `name/` in front of the names of operations made within the block.
 
-        The scope is made unique; a name that ends with "/" enters an existing scope again; None or ""
-        leaves all scopes. Gives the whole prefix, which may be passed as an operation's name.
+        The scope is made unique; a name that ends with "/" enters an existing scope again; None or
+        "" leaves all scopes. Gives the whole prefix, which may be passed as an operation's name.
 
         Raises:
             ValueError: the name has characters that names may not have.
@@ -369,7 +371,11 @@ class Graph:
 
     def get_all_collection_keys(self) -> list[str]:
         with self._lock:
-            return [name for name, values in self._collections.items() if values and isinstance(name, str)]
+            return [
+                name
+                for name, values in self._collections.items()
+                if values and isinstance(name, str)
+            ]
 
     def clear_collection(self, name: Any) -> None:
         with self._lock:

@@ -69,8 +69,8 @@ def import_graph_def(
 
     Args:
         graph_def: a GraphDef, Qanat's or TensorFlow's.
-        input_map: Outputs to take in place of the GraphDef's own, by name ("x:0", "x"); Operations by
-            "^name" for control inputs.
+        input_map: Outputs to take in place of the GraphDef's own, by name ("x:0", "x"); Operations
+            by "^name" for control inputs.
         return_elements: names in the GraphDef of Operations ("x") and Outputs ("x:0") to return.
         name: the name scope to put them in; "import" by default, "" for none.
 
@@ -78,9 +78,9 @@ def import_graph_def(
         What `return_elements` names, in order; None without it.
 
     Raises:
-        TypeError, ValueError: it is no GraphDef, or not one that can be built here: an op nobody has
-            defined, an input that does not exist or has another dtype, a circle. The message names the
-            node. Nothing has been added then, save nodes that stood before it.
+        TypeError, ValueError: it is no GraphDef, or not one that can be built here: an op nobody
+            has defined, an input that does not exist or has another dtype, a circle. The message
+            names the node. Nothing has been added then, save nodes that stood before it.
     """
     importer = _Importer(get_default_graph(), _as_graph_def(graph_def), input_map or {}, capture())
     importer.run("import" if name is None else name)
@@ -133,7 +133,9 @@ class _Importer:
                     raise type(error)(located(f"import: {error}", node.op, name)) from error
         unused = sorted(set(self._map) - self._used)
         if unused:
-            raise ValueError(f"input_map: expected names that are inputs in graph_def, got {unused}")
+            raise ValueError(
+                f"input_map: expected names that are inputs in graph_def, got {unused}"
+            )
 
     def element(self, name: str) -> Operation | Output:
         """What a name in the GraphDef became."""
@@ -161,10 +163,10 @@ class _Importer:
         attrs = _attrs(node, op_def, prefix)
         _check_inputs(op_def, inputs, attrs)
         if prefix + node.name in self._graph._ops:
-            raise ValueError(f"expected a name that is not in the graph, got {prefix + node.name!r}")
-        op = self._graph.add_node(
-            op_def, inputs, attrs, prefix + node.name + "/", self._position
-        )
+            raise ValueError(
+                f"expected a name that is not in the graph, got {prefix + node.name!r}"
+            )
+        op = self._graph.add_node(op_def, inputs, attrs, prefix + node.name + "/", self._position)
         controls = [self._control(text) for text in node.input if text.startswith("^")]
         if controls:
             op._add_control_inputs(controls)
@@ -190,10 +192,14 @@ class _Importer:
         if name not in self._nodes:
             raise ValueError(f"expected inputs that are nodes of graph_def, got {text!r}")
         if name not in self._ops:
-            raise ValueError(f"expected nodes that need each other in no circle, got input {text!r}")
+            raise ValueError(
+                f"expected nodes that need each other in no circle, got input {text!r}"
+            )
         outputs = self._ops[name].outputs
         if not 0 <= number < len(outputs):
-            raise ValueError(f"expected one of the {len(outputs)} outputs of {name!r}, got {text!r}")
+            raise ValueError(
+                f"expected one of the {len(outputs)} outputs of {name!r}, got {text!r}"
+            )
         return outputs[number]
 
     def _control(self, text: str) -> Operation:
@@ -222,7 +228,9 @@ def _attrs(node: "NodeDef", op_def: OpDef, prefix: str) -> dict[str, Any]:
             attrs[name] = attr_from_proto(proto, definition)
         except (TypeError, ValueError) as error:
             text = str(error)
-            raise type(error)(text if text.startswith("attr ") else f"attr {name}: {text}") from None
+            raise type(error)(
+                text if text.startswith("attr ") else f"attr {name}: {text}"
+            ) from None
     missing = [name for name in op_def.attrs if name not in attrs]
     if missing:
         raise ValueError(f"expected the attrs {', '.join(missing)} too, for {op_def}")

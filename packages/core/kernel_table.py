@@ -78,7 +78,8 @@ def kernel_table() -> KernelTable:
 
 
 def load_kernel_library(path: str) -> None:
-    """Loads kernels of the user's own: a shared object with the entry points of `kernel/registry.h`.
+    """Loads kernels of the user's own: a shared object with the entry points of
+    `kernel/registry.h`.
 
     Args:
         path: of the shared object.
@@ -101,7 +102,8 @@ def load_kernel_library(path: str) -> None:
 
 
 def installed_libraries() -> list[str]:
-    """The shared objects of all installed packages `qanat.kernels_*`: each names its own as LIBRARY."""
+    """The shared objects of all installed packages `qanat.kernels_*`: each names its own as
+    LIBRARY."""
     found = []
     for module in pkgutil.iter_modules(qanat.__path__):
         if module.ispkg and module.name.startswith("kernels_"):

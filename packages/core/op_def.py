@@ -46,8 +46,8 @@ class OpBuilder:
     """The callable that `@op` makes of a function: it adds a node to the graph.
 
     Takes the op's inputs, positionally or by name, its attributes by name, and `name` for the node.
-    Gives the Output, a list of them where there are several or their number varies, or the Operation
-    where there are none.
+    Gives the Output, a list of them where there are several or their number varies, or the
+    Operation where there are none.
 
     Attributes:
         op_def: what was defined.
@@ -100,9 +100,9 @@ class OpBuilder:
         return function
 
     def static_value(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorator: `function(*inputs, **attrs)`, called as the shape function is, gives the value of
-        the only output where it is the same in every step: an array, a TensorShape for a vector that
-        is known in part, or None. It must be cheap."""
+        """Decorator: `function(*inputs, **attrs)`, called as the shape function is, gives the value
+        of the only output where it is the same in every step: an array, a TensorShape for a vector
+        that is known in part, or None. It must be cheap."""
         self.op_def.static_value = function
         return function
 
@@ -263,7 +263,8 @@ def _add_inferred(attrs: dict[str, AttrDef], arg: ArgDef, type_attrs: dict[str, 
 def _public_signature(function: Callable[..., Any]) -> inspect.Signature:
     original = inspect.signature(function)
     parameters = [
-        parameter.replace(annotation=Any) if parameter.kind is not parameter.KEYWORD_ONLY
+        parameter.replace(annotation=Any)
+        if parameter.kind is not parameter.KEYWORD_ONLY
         else parameter
         for parameter in original.parameters.values()
     ]
@@ -289,8 +290,8 @@ def _bind_by_name(
     """All inputs in order, some of which were given by name."""
     if len(args) > len(op_def.inputs):
         raise TypeError(
-            f"expected {len(op_def.inputs)} inputs for {op_def}, got {len(args)}; attrs are given by "
-            "name"
+            f"expected {len(op_def.inputs)} inputs for {op_def}, got {len(args)}; "
+            "attrs are given by name"
         )
     rest = dict(kwargs)
     missing = [arg.name for arg in op_def.inputs[len(args) :] if arg.name not in rest]

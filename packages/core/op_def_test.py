@@ -103,7 +103,11 @@ def test_python_values_take_the_type_of_other_inputs() -> None:
         (lambda x: add(x, constant(1)), TypeError, "input y: expected float32.*qn.cast"),
         (lambda x: add(x, True), TypeError, "expected float32, got True of type bool"),
         (lambda x: add(constant(1), 2.5), TypeError, "expected int32, got 2.5 of type float"),
-        (lambda x: add(constant(1, "int8"), 300), ValueError, r"expected values of int8 \(-128 to 127"),
+        (
+            lambda x: add(constant(1, "int8"), 300),
+            ValueError,
+            r"expected values of int8 \(-128 to 127",
+        ),
         (lambda x: add("a", "b"), TypeError, "expected one of float32, .*got .*string"),
         (
             lambda x: add(x, constant(1.0, shape=[3, 3])),
@@ -113,10 +117,18 @@ def test_python_values_take_the_type_of_other_inputs() -> None:
         (lambda x: add(x), TypeError, "expected the inputs y too"),
         (lambda x: add(x, x, x), TypeError, "expected 2 inputs .* got 3"),
         (lambda x: add(x, x, axis=1), TypeError, "expected arguments of TestAdd.*got 'axis'"),
-        (lambda x: reduce_sum(x, 0, keep_dims=1), TypeError, "attr keep_dims: expected a bool, got 1"),
+        (
+            lambda x: reduce_sum(x, 0, keep_dims=1),
+            TypeError,
+            "attr keep_dims: expected a bool, got 1",
+        ),
         (lambda x: padded(x), TypeError, "expected the attrs padding too"),
         (lambda x: padded(x, padding="FULL"), ValueError, "one of 'SAME', 'VALID', got 'FULL'"),
-        (lambda x: padded(x, padding="SAME", strides=["a"]), TypeError, "attr strides: expected an int"),
+        (
+            lambda x: padded(x, padding="SAME", strides=["a"]),
+            TypeError,
+            "attr strides: expected an int",
+        ),
         (lambda x: pack(x), TypeError, "input values: expected a list, got .*Output"),
         (lambda x: pack([]), ValueError, "expected at least one element"),
         (lambda x: pack([x, constant(1)]), TypeError, "expected float32, the type T"),

@@ -43,7 +43,8 @@ class Plan:
         taken = Fetches(graph, fetches)
         self._expansions = _expansions(feed_keys)
         parts = [
-            part for key, expand in zip(feed_keys, self._expansions, strict=True)
+            part
+            for key, expand in zip(feed_keys, self._expansions, strict=True)
             for part in ([key] if expand is None else [pair[0] for pair in expand(key, None)])
         ]
         outputs = [graph_element(graph, part, "feed_dict key", False) for part in parts]

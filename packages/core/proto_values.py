@@ -201,7 +201,8 @@ def attr_from_proto(proto: attr_value_pb2.AttrValue, definition: AttrDef | None)
     if field == "list":
         value: Any = [
             _scalar_from_proto(part.name, item)
-            for part, items in proto.list.ListFields() for item in items
+            for part, items in proto.list.ListFields()
+            for item in items
         ]
     elif field in _KINDS:
         value = _scalar_from_proto(field, getattr(proto, field))

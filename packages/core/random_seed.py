@@ -1,4 +1,5 @@
-"""Seeds of random ops: from the graph's seed and the op's place, never from a running count of ops."""
+"""Seeds of random ops: from the graph's seed and the op's place, never from a running count of
+ops."""
 
 import zlib
 from typing import Final
@@ -10,7 +11,8 @@ DEFAULT_GRAPH_SEED: Final = 87654321
 
 
 def set_random_seed(seed: int | None) -> None:
-    """Sets the seed of the default graph: random ops made later give the same numbers in each session.
+    """Sets the seed of the default graph: random ops made later give the same numbers in each
+    session.
 
     Args:
         seed: None for numbers that differ from session to session.
@@ -21,8 +23,8 @@ def set_random_seed(seed: int | None) -> None:
 def get_seed(op_seed: int | None, name: str | None = None) -> tuple[int, int]:
     """The attributes (seed, seed2) of a random op to be made; (0, 0) is "differs in each session".
 
-    With only the graph's seed, seed2 comes from the op's name, so that adding an unrelated op changes
-    nothing. Two calls in one place with one name give different seeds.
+    With only the graph's seed, seed2 comes from the op's name, so that adding an unrelated op
+    changes nothing. Two calls in one place with one name give different seeds.
 
     Args:
         op_seed: the seed the user gave the op, or None.

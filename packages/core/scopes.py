@@ -19,8 +19,8 @@ VALID_SCOPE: Final = re.compile(r"[A-Za-z0-9_.\-/]*\Z")
 class ControlScope:
     """One `control_dependencies`: what new operations wait for.
 
-    An operation that has an input made within the scope waits through it already and gets no edge of
-    its own.
+    An operation that has an input made within the scope waits through it already and gets no edge
+    of its own.
     """
 
     __slots__ = ("_members", "waits_for")

@@ -28,9 +28,9 @@ __all__ = [
 class Session:
     """Runs operations of a graph and evaluates its outputs.
 
-    A session owns the values of variables; any number of threads may use it at once. It is a context
-    manager: within the block it is the default session and its graph the default graph, at the end it
-    is closed.
+    A session owns the values of variables; any number of threads may use it at once. It is a
+    context manager: within the block it is the default session and its graph the default graph, at
+    the end it is closed.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class Session:
         """Runs one step: all that the fetches need, and nothing else.
 
         Args:
-            fetches: an Output, an Operation, the name of one ("MatMul:0", "train"), a variable, or a
-                list, tuple, namedtuple or dict of fetches, nested as you like.
+            fetches: an Output, an Operation, the name of one ("MatMul:0", "train"), a variable, or
+                a list, tuple, namedtuple or dict of fetches, nested as you like.
             feed_dict: values to use in place of what the graph computes, by Output, by its name, or
                 by variable. A NumPy array has to have the dtype of the output; Python values are
                 converted where nothing is lost.
@@ -87,10 +87,10 @@ class Session:
             scalar string) for each Output and None for each Operation.
 
         Raises:
-            TypeError, ValueError: a fetch or feed is none, is not in the graph, or has another dtype
-                or shape than the graph says. Nothing has run then.
-            OpError: the step failed; the subclass says how. A placeholder that is needed and not fed
-                is an InvalidArgumentError, and nothing has run then.
+            TypeError, ValueError: a fetch or feed is none, is not in the graph, or has another
+                dtype or shape than the graph says. Nothing has run then.
+            OpError: the step failed; the subclass says how. A placeholder that is needed and not
+                fed is an InvalidArgumentError, and nothing has run then.
             RuntimeError: the session is closed.
         """
         if feed_dict:
@@ -142,7 +142,8 @@ class Session:
         self._target.close()
 
     def as_default(self) -> "Any":
-        """A context manager that makes this the default session of the thread, and leaves it open."""
+        """A context manager that makes this the default session of the thread, and leaves it
+        open."""
         return _entered(self)
 
     def _plan(self, fetches: Any, keys: tuple[Any, ...]) -> Plan:
@@ -156,8 +157,8 @@ class Session:
             pass  # another thread dropped it meanwhile
         except TypeError:
             raise TypeError(
-                "fetches: expected Outputs, Operations, names, or lists, tuples and dicts of them, got "
-                f"{describe(fetches)}"
+                "fetches: expected Outputs, Operations, names, or lists, tuples and dicts of them, "
+                f"got {describe(fetches)}"
             ) from None
         return self._new_plan(key, fetches, keys)
 

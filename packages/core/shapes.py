@@ -129,7 +129,8 @@ class TensorShape:
     @overload
     def __getitem__(self, key: slice) -> "TensorShape": ...
     def __getitem__(self, key: int | slice) -> Any:
-        """A size, or the shape of a range of dimensions; what is asked of an unknown rank is None."""
+        """A size, or the shape of a range of dimensions; what is asked of an unknown rank is
+        None."""
         if self.dims is None:
             if isinstance(key, int):
                 return None

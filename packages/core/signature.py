@@ -1,7 +1,7 @@
 """What an op is: its inputs, attributes, outputs and rules. One OpDef an op, in one registry.
 
-An argument's dtype is fixed ("int32"), a type attr ("T"), or for a list of arguments "N * T" (N of one
-type) or a list-of-types attr ("Tlist").
+An argument's dtype is fixed ("int32"), a type attr ("T"), or for a list of arguments "N * T" (N of
+one type) or a list-of-types attr ("Tlist").
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from qanat.core.dtypes import DType
 from qanat.core.shapes import SCALAR, UNKNOWN, TensorShape
 
 if TYPE_CHECKING:
-    from qanat.core.operation import Operation, Output
+    from qanat.core.operation import Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,11 @@ class ArgDef:
         if self.type_list_attr is not None:
             return f"{self.name}: {self.type_list_attr}"
         one = self.type_attr or str(self.dtype)
-        return f"{self.name}: {self.number_attr} * {one}" if self.number_attr else f"{self.name}: {one}"
+        return (
+            f"{self.name}: {self.number_attr} * {one}"
+            if self.number_attr
+            else f"{self.name}: {one}"
+        )
 
 
 class Handle(NamedTuple):
@@ -92,10 +96,11 @@ class In:
         if isinstance(value, TensorShape):
             known = value.is_fully_defined()
             value = np.array(value.dims, self.dtype.as_numpy) if known else None
-        return value  # type: ignore[no-any-return]
+        return value
 
     def value_as_shape(self) -> TensorShape:
-        """The value of a vector of sizes as a shape, with None for what is not known; -1 is unknown.
+        """The value of a vector of sizes as a shape, with None for what is not known; -1 is
+        unknown.
 
         Raises:
             ShapeError: the input is no vector of integers, or holds sizes below -1.
@@ -154,7 +159,8 @@ class OpDef:
     def __post_init__(self) -> None:
         given = [attr for attr in self.attrs.values() if not attr.inferred]
         self.parameters = tuple(
-            name for name in self.shape_fn.__code__.co_varnames[: _parameter_count(self.shape_fn)]
+            name
+            for name in self.shape_fn.__code__.co_varnames[: _parameter_count(self.shape_fn)]
             if name in self.attrs
         )
         self.has_lists = any(arg.is_list for arg in self.inputs)
@@ -185,7 +191,7 @@ class OpDef:
             ShapeError: the inputs do not fit.
         """
         given = {name: attrs[name] for name in self.parameters}
-        return self.shape_fn(*self.arguments(inputs, attrs), **given)  # type: ignore[no-any-return]
+        return self.shape_fn(*self.arguments(inputs, attrs), **given)
 
     def __str__(self) -> str:
         """The signature: MatMul(a: T, b: T, *, transpose_a: bool=False) -> product: T."""
@@ -206,14 +212,14 @@ def _parameter_count(function: Callable[..., Any]) -> int:
 
 
 def static_value(output: "Output") -> StaticValue:
-    """The value of an output where it is the same in every step: an array, or a vector known in part
-    as a TensorShape; None where it is not known."""
+    """The value of an output where it is the same in every step: an array, or a vector known in
+    part as a TensorShape; None where it is not known."""
     op = output.op
     function = op.op_def.static_value
     if function is None:
         return None
     given = {name: op._attrs[name] for name in op.op_def.parameters}
-    return function(*op.op_def.arguments(op.inputs, op._attrs), **given)  # type: ignore[no-any-return]
+    return function(*op.op_def.arguments(op.inputs, op._attrs), **given)
 
 
 def output_handle(result: TensorShape | Handle) -> tuple[TensorShape, Handle | None]:

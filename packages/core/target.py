@@ -85,7 +85,8 @@ class LocalTarget:
         """The runtime goes with the last executable that uses it: nothing is to be done here."""
 
     def memory(self) -> dict[str, int]:
-        """Bytes: in_use, peak, reserved; and fresh_pages, how often the system was asked for more."""
+        """Bytes: in_use, peak, reserved; and fresh_pages, how often the system was asked for
+        more."""
         return self._runtime.memory()
 
 

@@ -46,9 +46,14 @@ def _encode(value: Any) -> Any:
     if isinstance(value, DType):
         return ("type", value.number)
     if isinstance(value, TensorShape):
-        return ("shape", None if value.dims is None else [-1 if d is None else d for d in value.dims])
+        return (
+            "shape",
+            None if value.dims is None else [-1 if d is None else d for d in value.dims],
+        )
     if isinstance(value, str):
         return value.encode("utf-8")
     if isinstance(value, list):
-        return [element.number if isinstance(element, DType) else _encode(element) for element in value]
+        return [
+            element.number if isinstance(element, DType) else _encode(element) for element in value
+        ]
     return np.asarray(value) if isinstance(value, np.ndarray) else value

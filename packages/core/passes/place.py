@@ -1,8 +1,8 @@
 """Decides on which device each node runs.
 
-Nodes that must stand together (colocation, and whoever uses a resource) form groups by union-find. A
-device is feasible for a group if every node's constraint allows it and it has a kernel for every node.
-The first feasible device in order of preference wins.
+Nodes that must stand together (colocation, and whoever uses a resource) form groups by union-find.
+A device is feasible for a group if every node's constraint allows it and it has a kernel for every
+node. The first feasible device in order of preference wins.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,8 @@ class _Group:
     nodes: tuple[Node, ...]
 
     def constraint(self) -> DeviceName | Node:
-        """What all user constraints ask together, or the node whose constraint contradicts others."""
+        """What all user constraints ask together, or the node whose constraint contradicts
+        others."""
         merged: DeviceName = DeviceName()
         for node in self.nodes:
             both = merged.intersect(DeviceName.from_string(node.device))
@@ -111,7 +112,8 @@ def _refusal(
     for node in group.nodes:
         if not any(_runs_all(device, (node,), kernels) for device in devices):
             types = ", ".join(
-                f"{name}={value}" for name, value in sorted(node.attrs.items())
+                f"{name}={value}"
+                for name, value in sorted(node.attrs.items())
                 if isinstance(value, dtypes.DType)
             )
             return _error(

@@ -77,8 +77,8 @@ def _check_fed(op: Operation) -> None:
         output = op.outputs[0]
         raise InvalidArgumentError(
             located(
-                f"expected a value of {output.dtype}{output.shape} in feed_dict for '{output.name}', "
-                "which the fetches need, got none",
+                f"expected a value of {output.dtype}{output.shape} in feed_dict for "
+                f"'{output.name}', which the fetches need, got none",
                 op.type,
                 op.name,
                 op.user_line,

@@ -5,8 +5,8 @@
     return y:0
     run train
 
-Each line is a node: attributes in brackets, inputs (":0" is left out), control inputs after "^", the
-device after "@", and the type and shape of each output.
+Each line is a node: attributes in brackets, inputs (":0" is left out), control inputs after "^",
+the device after "@", and the type and shape of each output.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -8,8 +8,8 @@ from qanat.core.passes.step_graph import Node, Ref, StepGraph
 def verify(graph: StepGraph, after: str) -> StepGraph:
     """The same graph, checked.
 
-    Checks that nodes stand after all they use, that every input exists and has the dtype that the op
-    asks for, and that names, feeds, fetches and targets agree.
+    Checks that nodes stand after all they use, that every input exists and has the dtype that the
+    op asks for, and that names, feeds, fetches and targets agree.
 
     Args:
         after: the pass to blame.
@@ -30,10 +30,14 @@ def verify(graph: StepGraph, after: str) -> StepGraph:
         seen[name] = node
     for ref in graph.fetches:
         if ref.node not in seen or ref.port >= len(seen[ref.node].dtypes):
-            raise InternalError(f"pass {after}: expected the fetch {ref} to exist", node_name=ref.node)
+            raise InternalError(
+                f"pass {after}: expected the fetch {ref} to exist", node_name=ref.node
+            )
     for name in (*graph.feeds, *graph.targets):
         if name not in seen:
-            raise InternalError(f"pass {after}: expected the node {name!r} to exist", node_name=name)
+            raise InternalError(
+                f"pass {after}: expected the node {name!r} to exist", node_name=name
+            )
     return graph
 
 
