@@ -86,6 +86,8 @@ PARTS: Final[dict[str, tuple[str, ...]]] = {
 _MODULES: Final = {
     "dtypes": "core.dtypes",
     "errors": "core.errors",
+    "initializers": "ops.initializers",
+    "layers": "ops.layers",
     "losses": "training.losses",
     "metrics": "training.metrics",
     "nn": "ops.nn",

@@ -1,8 +1,10 @@
 """Every op's meaning, one family a file: signature, documentation, shape function and gradient.
 
-The names here are TensorFlow 1.x's (`matmul`, `reduce_sum`, ...); `qanat` shows them as its own. Kernels
-stand with their device; the engines that differentiate, place and run know no op by name.
+The names here are TensorFlow 1.x's (`matmul`, `reduce_sum`, ...); `qanat` shows them as its own.
+Kernels stand with their device; the engines that differentiate, place and run know no op by name.
 """
+
+# ruff: noqa: F403 -- each family's __all__ says what is public
 
 from qanat.ops import initializers as initializers
 from qanat.ops import layers as layers

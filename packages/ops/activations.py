@@ -12,8 +12,16 @@ from qanat.ops.convolution import DataFormat, require_nhwc
 from qanat.ops.shape_functions import dims_of_vector, same_dim
 
 __all__ = [
-    "bias_add", "elu", "leaky_relu", "relu", "relu6", "selu", "softplus", "softsign", "swish",
-]  # fmt: skip
+    "bias_add",
+    "elu",
+    "leaky_relu",
+    "relu",
+    "relu6",
+    "selu",
+    "softplus",
+    "softsign",
+    "swish",
+]
 
 T = Annotated[In, "T"]
 
@@ -99,7 +107,8 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Ou
 def elu(features: T) -> Shapes:
     """features where they are > 0, else exp(features) - 1, elementwise.
 
-    Source: Clevert et al., Fast and Accurate Deep Network Learning by Exponential Linear Units, 2015.
+    Source: Clevert et al., Fast and Accurate Deep Network Learning by Exponential Linear Units,
+    2015.
     """
     return [features.shape]
 

@@ -14,10 +14,27 @@ from qanat.core.shapes import TensorShape, broadcast, merge
 from qanat.ops import broadcasting, casting, comparison, elementwise, shaping
 
 __all__ = [
-    "add", "add_n", "accumulate_n", "div", "div_no_nan", "divide", "floordiv", "floormod", "maximum",
-    "minimum", "mod", "multiply", "pow", "realdiv", "scalar_mul", "squared_difference", "subtract",
-    "truediv", "truncatediv", "truncatemod",
-]  # fmt: skip
+    "add",
+    "add_n",
+    "accumulate_n",
+    "div",
+    "div_no_nan",
+    "divide",
+    "floordiv",
+    "floormod",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "pow",
+    "realdiv",
+    "scalar_mul",
+    "squared_difference",
+    "subtract",
+    "truediv",
+    "truncatediv",
+    "truncatemod",
+]
 
 T = Annotated[In, "T"]
 
@@ -94,7 +111,9 @@ def _(op: Operation, grad: Output) -> Grads:
 
 @op("FloorDiv", outputs="z: T", T=dtypes.REAL)
 def floordiv(x: T, y: T) -> Shapes:
-    """floor(x / y), elementwise with broadcasting; as Python's `//`. Its derivative is 0 everywhere."""
+    """floor(x / y), elementwise with broadcasting; as Python's `//`. Its derivative is 0
+    everywhere.
+    """
     return [broadcast(x.shape, y.shape)]
 
 

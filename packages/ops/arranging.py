@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 import numpy as np
+
 from qanat.core import dtypes
 from qanat.core.errors import ShapeError
 from qanat.core.graph import Operation, Output, convert_to_tensor, name_scope
@@ -93,7 +94,9 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose") -> Output:
 
 @op("InvertPermutation", outputs="y: T", T=(dtypes.INDEX, dtypes.int32), differentiable=False)
 def invert_permutation(x: T) -> Shapes:
-    """y with y[x[i]] = i for a vector x that is a permutation of 0 ... n - 1; anything else fails the step."""
+    """y with y[x[i]] = i for a vector x that is a permutation of 0 ... n - 1; anything else fails
+    the step.
+    """
     order = ints(x)
     if order is not None and sorted(order) != list(range(len(order))):
         raise ShapeError(f"expected a permutation of 0 to {len(order) - 1}, got {order}")
@@ -136,8 +139,11 @@ def tile(input: T, multiples: Annotated[In, "Tmultiples"]) -> Shapes:
         ShapeError: the length of multiples is not input's rank, or one is negative.
     """
     times, dims = ints(multiples), input.shape.dims
-    rank = same_dim(dims_of_vector(multiples, "multiples"), input.shape.rank,
-                    "multiples' length and input's rank")  # fmt: skip
+    rank = same_dim(
+        dims_of_vector(multiples, "multiples"),
+        input.shape.rank,
+        "multiples' length and input's rank",
+    )
     if times is not None and any(m < 0 for m in times):
         raise ShapeError(f"expected multiples of 0 or more, got {times}")
     if times is None or dims is None:
@@ -198,7 +204,9 @@ def pad_op(input: T, paddings: Tpaddings) -> Shapes:
 
 @op("PadV2", outputs="output: T", T=dtypes.ALL, Tpaddings=(dtypes.INDEX, dtypes.int32))
 def pad_v2(input: T, paddings: Tpaddings, constant_values: T) -> Shapes:
-    """`input` with paddings[i] = (before, after) elements constant_values around dimension i; see `pad`."""
+    """`input` with paddings[i] = (before, after) elements constant_values around dimension i; see
+    `pad`.
+    """
     require_scalar(constant_values, "constant_values")
     return _padded(input, paddings)
 

@@ -39,8 +39,9 @@ def _require_broadcast(dims: Dims, target: Dims) -> None:
         for a, b in zip(reversed(dims), reversed(target), strict=False)
     )
     if not fits:
-        raise ShapeError(f"expected a shape that {TensorShape(dims)} broadcasts to, "
-                         f"got {TensorShape(target)}")  # fmt: skip
+        raise ShapeError(
+            f"expected a shape that {TensorShape(dims)} broadcasts to, got {TensorShape(target)}"
+        )
 
 
 @broadcast_to.gradient
@@ -48,8 +49,12 @@ def _(op: Operation, grad: Output) -> Grads:
     return [sum_to_operand(grad, op.inputs[0], grad), None]
 
 
-@op("BroadcastGradientArgs", outputs="r0: T, r1: T", T=(dtypes.INDEX, dtypes.int32),
-    differentiable=False)  # fmt: skip
+@op(
+    "BroadcastGradientArgs",
+    outputs="r0: T, r1: T",
+    T=(dtypes.INDEX, dtypes.int32),
+    differentiable=False,
+)
 def broadcast_gradient_args(s0: T, s1: T) -> Shapes:
     """The axes of broadcast(s0, s1) over which a gradient is summed to get back to s0, and to s1.
 

@@ -9,8 +9,14 @@ from qanat.core.op_def import Grads, In, Shapes, op
 from qanat.ops import arithmetic
 
 __all__ = [
-    "cast", "saturate_cast", "to_bfloat16", "to_double", "to_float", "to_int32", "to_int64",
-]  # fmt: skip
+    "cast",
+    "saturate_cast",
+    "to_bfloat16",
+    "to_double",
+    "to_float",
+    "to_int32",
+    "to_int64",
+]
 
 CASTABLE = dtypes.REAL | frozenset({dtypes.bool_})
 

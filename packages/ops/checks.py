@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import numpy as np
+
 from qanat.core import base_ops, dtypes
 from qanat.core.errors import InvalidArgumentError, ShapeError
 from qanat.core.graph import Operation, Output, convert_to_tensor, name_scope
@@ -35,7 +36,9 @@ __all__ = [
 def assert_op(
     condition: Annotated[In, "bool"], data: Annotated[list[In], "T"], *, summarize: int = 3
 ) -> Shapes:
-    """An invalid-argument error of the step that shows `data`, unless the scalar `condition` is true."""
+    """An invalid-argument error of the step that shows `data`, unless the scalar `condition` is
+    true.
+    """
     require_scalar(condition, "condition")
     return []
 

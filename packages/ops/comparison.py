@@ -14,9 +14,19 @@ from qanat.ops import arithmetic, indexing, shaping
 from qanat.ops.shape_functions import same_dim
 
 __all__ = [
-    "clip_by_value", "equal", "greater", "greater_equal", "less", "less_equal", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "not_equal", "where",
-]  # fmt: skip
+    "clip_by_value",
+    "equal",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "not_equal",
+    "where",
+]
 
 T = Annotated[In, "T"]
 Bool = Annotated[In, "bool"]
@@ -104,8 +114,10 @@ def select(condition: Bool, t: T, e: T) -> Shapes:
         rows = same_dim(dims[0], shape.dims[0], "condition's length and the number of rows")
         return [TensorShape((rows, *shape.dims[1:]))]
     if shape.dims is not None and len(dims) != len(shape.dims):
-        raise ShapeError(f"expected condition of shape {shape}, a vector or a scalar, "
-                         f"got shape {condition.shape}")  # fmt: skip
+        raise ShapeError(
+            f"expected condition of shape {shape}, a vector or a scalar, "
+            f"got shape {condition.shape}"
+        )
     return [merge(condition.shape, shape)]
 
 
@@ -119,7 +131,8 @@ def _(op: Operation, grad: Output) -> Grads:
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Output:
     """A choice between x and y, or the coordinates of the true elements.
 
-    With x and y: a tensor of their shape with x's element where `condition` holds and y's elsewhere.
+    With x and y: a tensor of their shape with x's element where `condition` holds and y's
+    elsewhere.
     `condition` has the same shape, or is a scalar, or a vector as long as x has rows. The gradient
     for the side that was not chosen is exactly 0, and stays 0 through ops with unbounded
     derivatives: `where(x > 0, 1 / x, 0)` has the gradient 0 at 0.

@@ -1,11 +1,13 @@
 """Two-dimensional convolution (as machine learning says it: cross-correlation) and its gradients.
 
-Images are [batch, height, width, channels] (NHWC), filters [height, width, in channels, out channels].
-output[b, i, j, k] = sum over di, dj, q of
-    input[b, stride_h * i + dilation_h * di, stride_w * j + dilation_w * dj, q] * filter[di, dj, q, k].
+Images are [batch, height, width, channels] (NHWC), filters [height, width, in channels, out
+channels]. With strides s and dilations d,
 
-Padding SAME gives ceil(size / stride) outputs, with the padding's odd element at the end; VALID pads
-nothing; EXPLICIT pads by `explicit_paddings`, (before, after) for each of the four dimensions.
+    output[b, i, j, k] = sum over u, v, q of
+        input[b, s_h * i + d_h * u, s_w * j + d_w * v, q] * filter[u, v, q, k].
+
+Padding SAME gives ceil(size / stride) outputs, with the padding's odd element at the end; VALID
+pads nothing; EXPLICIT pads by `explicit_paddings`, (before, after) for each of the four dimensions.
 """
 
 from collections.abc import Sequence
@@ -104,8 +106,10 @@ def _explicit_paddings(padding: str, explicit: Sequence[int]) -> list[tuple[int,
             )
         return [(0, 0), (0, 0)]
     if len(explicit) != 8 or min(explicit) < 0 or any((*explicit[:2], *explicit[6:])):
-        raise ShapeError("expected explicit_paddings as [0, 0, top, bottom, left, right, 0, 0], "
-                         f"got {list(explicit)}")  # fmt: skip
+        raise ShapeError(
+            "expected explicit_paddings as [0, 0, top, bottom, left, right, 0, 0], "
+            f"got {list(explicit)}"
+        )
     return [(explicit[2], explicit[3]), (explicit[4], explicit[5])]
 
 
@@ -216,7 +220,8 @@ def conv2d(
 
     Args:
         input: [batch, height, width, in channels], floating-point.
-        filter: [height, width, in channels, out channels], the same dtype. `filters` is its newer name.
+        filter: [height, width, in channels, out channels], the same dtype. `filters` is its newer
+            name.
         strides: an int, [height, width] or [1, height, width, 1].
         padding: "SAME", "VALID", or [[0, 0], [top, bottom], [left, right], [0, 0]].
         use_cudnn_on_gpu: has no effect.
@@ -227,7 +232,8 @@ def conv2d(
         [batch, output height, output width, out channels].
 
     Raises:
-        ShapeError: shapes or attributes do not fit; the filter exceeds the image and padding is VALID.
+        ShapeError: shapes or attributes do not fit; the filter exceeds the image and padding is
+            VALID.
     """
     weights = shaping.one_of("filters", filters, "filter", filter)
     return conv2d_op(input, weights, **_given(strides, padding, data_format, dilations), name=name)
@@ -280,7 +286,8 @@ def conv2d_backprop_input(
 
     Args:
         input_sizes: the shape of that input, an int32 vector.
-        out_backprop: the gradient for the output of `conv2d`; other arguments are those of `conv2d`.
+        out_backprop: the gradient for the output of `conv2d`; other arguments are those of
+            `conv2d`.
 
     Raises:
         ShapeError: out_backprop has not the shape that `conv2d` would give.
@@ -307,7 +314,8 @@ def conv2d_backprop_filter(
 
     Args:
         filter_sizes: the shape of that filter, an int32 vector.
-        out_backprop: the gradient for the output of `conv2d`; other arguments are those of `conv2d`.
+        out_backprop: the gradient for the output of `conv2d`; other arguments are those of
+            `conv2d`.
 
     Raises:
         ShapeError: out_backprop has not the shape that `conv2d` would give.

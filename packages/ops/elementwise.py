@@ -1,8 +1,8 @@
 """Elementwise functions of one tensor.
 
-Where a derivative is unbounded (`log` at 0), its product with an incoming gradient of exactly 0 is 0:
-`mul_no_nan` and `xdivy` say so, and the fused gradient ops do the same. Hence
-`where(x > 0, log(x), 0)` has the gradient 0 at 0, not NaN.
+Where a derivative is unbounded (`log` at 0), its product with an incoming gradient of exactly 0 is
+0: `mul_no_nan` and `xdivy` say so, and the fused gradient ops do the same. Hence `where(x > 0,
+log(x), 0)` has the gradient 0 at 0, not NaN.
 """
 
 import math
@@ -15,10 +15,33 @@ from qanat.core.shapes import merge
 from qanat.ops import arithmetic
 
 __all__ = [
-    "abs", "ceil", "cos", "erf", "erfc", "exp", "expm1", "floor", "is_finite", "is_inf", "is_nan",
-    "log", "log1p", "log_sigmoid", "negative", "reciprocal", "rint", "round", "rsqrt", "sigmoid",
-    "sign", "sin", "sqrt", "square", "tan", "tanh",
-]  # fmt: skip
+    "abs",
+    "ceil",
+    "cos",
+    "erf",
+    "erfc",
+    "exp",
+    "expm1",
+    "floor",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "log",
+    "log1p",
+    "log_sigmoid",
+    "negative",
+    "reciprocal",
+    "rint",
+    "round",
+    "rsqrt",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+]
 
 T = Annotated[In, "T"]
 
@@ -36,7 +59,9 @@ def _(op: Operation, grad: Output) -> Grads:
 
 @op("Abs", outputs="y: T", T=dtypes.REAL)
 def abs(x: T) -> Shapes:
-    """|x|, elementwise. The most negative integer is its own absolute value; the derivative at 0 is 0."""
+    """|x|, elementwise. The most negative integer is its own absolute value; the derivative at 0 is
+    0.
+    """
     return [x.shape]
 
 
@@ -259,7 +284,7 @@ def ceil(x: T) -> Shapes:
 
 @op("Round", outputs="y: T", T=dtypes.REAL)
 def round(x: T) -> Shapes:
-    """The nearest integer, elementwise; halves go to the even one. Its derivative is 0 everywhere."""
+    """The nearest integer, elementwise; halves to the even one. Its derivative is 0 everywhere."""
     return [x.shape]
 
 

@@ -33,9 +33,15 @@ from qanat.ops.shape_functions import (
 )
 
 __all__ = [
-    "boolean_mask", "gather", "gather_nd", "in_top_k", "one_hot", "scatter_nd",
-    "top_k", "unsorted_segment_sum",
-]  # fmt: skip
+    "boolean_mask",
+    "gather",
+    "gather_nd",
+    "in_top_k",
+    "one_hot",
+    "scatter_nd",
+    "top_k",
+    "unsorted_segment_sum",
+]
 
 T = Annotated[In, "T"]
 Tindices = Annotated[In, "Tindices"]
@@ -82,7 +88,9 @@ def _require_in_range(indices: In, bound: int | None) -> None:
 
 @gather_v2.gradient
 def _(op: Operation, grad: Output) -> Grads:
-    """Sums rows of the gradient into a dense tensor; along another axis than 0 by way of a transpose."""
+    """Sums rows of the gradient into a dense tensor; along another axis than 0 by way of a
+    transpose.
+    """
     params, indices, axis = op.inputs
     known = ints(In(axis))
     rows = shaping.reshape(indices, [-1])
@@ -146,8 +154,13 @@ def gather(
     return gather_v2(params, indices, axis, name=name)
 
 
-@op("UnsortedSegmentSum", outputs="output: T", T=dtypes.REAL, Tindices=dtypes.INDEX,
-    Tnumsegments=(dtypes.INDEX, dtypes.int32))  # fmt: skip
+@op(
+    "UnsortedSegmentSum",
+    outputs="output: T",
+    T=dtypes.REAL,
+    Tindices=dtypes.INDEX,
+    Tnumsegments=(dtypes.INDEX, dtypes.int32),
+)
 def unsorted_segment_sum(
     data: T, segment_ids: Tindices, num_segments: Annotated[In, "Tnumsegments"]
 ) -> Shapes:
@@ -171,8 +184,10 @@ def unsorted_segment_sum(
     if ids is None or dims is None:
         return [TensorShape(None)]
     if len(ids) > len(dims):
-        raise ShapeError(f"expected data that begins with segment_ids' shape {segment_ids.shape}, "
-                         f"got {data.shape}")  # fmt: skip
+        raise ShapeError(
+            f"expected data that begins with segment_ids' shape {segment_ids.shape}, "
+            f"got {data.shape}"
+        )
     merge(TensorShape(ids), TensorShape(dims[: len(ids)]))
     return [TensorShape([segments, *dims[len(ids) :]])]
 
@@ -201,7 +216,9 @@ def one_hot_op(
     *,
     axis: int = -1,
 ) -> Shapes:
-    """on_value where the coordinate along the new `axis` equals the index, else off_value; see `one_hot`."""
+    """on_value where the coordinate along the new `axis` equals the index, else off_value; see
+    `one_hot`.
+    """
     for x, name in ((on_value, "on_value"), (off_value, "off_value")):
         require_scalar(x, name)
     size, dims = scalar_int(depth, "depth"), indices.shape.dims
@@ -235,7 +252,8 @@ def one_hot(
     """A tensor with a new axis of size `depth`: on_value at each index, off_value elsewhere.
 
     Args:
-        indices: uint8, int32 or int64 of any shape; those outside [0, depth) give off_value throughout.
+        indices: uint8, int32 or int64 of any shape; those outside [0, depth) give off_value
+            throughout.
         depth: a scalar int32.
         on_value, off_value: scalars, 1 and 0 if not given.
         axis: where the new axis goes; last if not given.
@@ -261,7 +279,8 @@ def gather_nd(params: Annotated[In, "Tparams"], indices: Tindices) -> Shapes:
 
     Args:
         params: any shape and dtype.
-        indices: int32 or int64 of shape [..., k], k <= the rank of params; each row has the first k coordinates.
+        indices: int32 or int64 of shape [..., k], k <= the rank of params; each row has the first k
+            coordinates.
 
     Returns:
         params' dtype, shape indices.shape[:-1] + params.shape[k:].
@@ -275,8 +294,10 @@ def gather_nd(params: Annotated[In, "Tparams"], indices: Tindices) -> Shapes:
     if dims is None or at is None or at[-1] is None:
         return [TensorShape(None)]
     if at[-1] > len(dims):
-        raise ShapeError(f"expected at most {len(dims)} coordinates a row for params of shape "
-                         f"{params.shape}, got {at[-1]}")  # fmt: skip
+        raise ShapeError(
+            f"expected at most {len(dims)} coordinates a row for params of shape "
+            f"{params.shape}, got {at[-1]}"
+        )
     return [TensorShape([*at[:-1], *dims[at[-1] :]])]
 
 
@@ -293,7 +314,8 @@ def scatter_nd(indices: Tindices, updates: T, shape: Tindices) -> Shapes:
 
     Args:
         indices: int32 or int64 of shape [..., k].
-        updates: numbers of shape indices.shape[:-1] + shape[k:]; those at equal coordinates add up, in order.
+        updates: numbers of shape indices.shape[:-1] + shape[k:]; those at equal coordinates add up,
+            in order.
         shape: a vector of the dtype of indices.
 
     Raises:
@@ -306,8 +328,10 @@ def scatter_nd(indices: Tindices, updates: T, shape: Tindices) -> Shapes:
     if target.dims is None or at is None or at[-1] is None:
         return [target]
     if at[-1] > len(target.dims):
-        raise ShapeError(f"expected at most {len(target.dims)} coordinates a row for shape {target}, "
-                         f"got {at[-1]}")  # fmt: skip
+        raise ShapeError(
+            f"expected at most {len(target.dims)} coordinates a row for shape {target}, "
+            f"got {at[-1]}"
+        )
     merge(updates.shape, TensorShape([*at[:-1], *target.dims[at[-1] :]]))
     return [target]
 
@@ -387,8 +411,8 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
     Args:
         input: numbers, rank 1 or more.
         k: a scalar int32, at most the last dimension.
-        sorted: largest first; the result is in that order either way. NaN counts as the largest, and of
-            equals the one with the lower index comes first.
+        sorted: largest first; the result is in that order either way. NaN counts as the largest,
+            and of equals the one with the lower index comes first.
 
     Returns:
         values and int32 indices, each of shape input.shape[:-1] + [k].
@@ -412,8 +436,9 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
 
     Args:
         predictions: float32 [batch, classes].
-        targets: int32 or int64 [batch]. Predictions equal to the target's all count as within the top k if
-            it does. False where the target is out of range or its prediction is not finite.
+        targets: int32 or int64 [batch]. Predictions equal to the target's all count as within the
+            top k if it does. False where the target is out of range or its prediction is not
+            finite.
         k: a scalar.
 
     Raises:

@@ -1,7 +1,7 @@
 """What variables begin with: functions (shape, dtype=) -> Output.
 
-Where a shape has a fan, the last dimension counts the outputs, the one before it the inputs, and the
-others (of a convolution's filter) multiply both.
+Where a shape has a fan, the last dimension counts the outputs, the one before it the inputs, and
+the others (of a convolution's filter) multiply both.
 """
 
 import math
@@ -57,7 +57,9 @@ class ones_initializer:
 
 
 class constant_initializer:
-    """The given value: a scalar for all elements, or as many elements as the variable has, in any shape."""
+    """The given value: a scalar for all elements, or as many elements as the variable has, in any
+    shape.
+    """
 
     def __init__(
         self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False
@@ -144,7 +146,8 @@ class truncated_normal_initializer:
 class variance_scaling_initializer:
     """Mean 0 and variance scale / n, where n is the fan that `mode` names.
 
-    Source: Glorot and Bengio 2010, equation 16 (scale 1, fan_avg, uniform); He et al. 2015, equation 10
+    Source: Glorot and Bengio 2010, equation 16 (scale 1, fan_avg, uniform); He et al. 2015,
+    equation 10
     (scale 2, fan_in, normal).
     """
 
@@ -162,8 +165,8 @@ class variance_scaling_initializer:
         Args:
             scale: positive.
             mode: divide by the number of inputs, of outputs, or their mean.
-            distribution: "normal" is "truncated_normal": cut at two standard deviations, and scaled to have the
-                variance asked for.
+            distribution: "normal" is "truncated_normal": cut at two standard deviations, and scaled
+                to have the variance asked for.
             seed: of the random op.
             dtype: used where the variable's is not given.
 

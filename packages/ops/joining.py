@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import numpy as np
+
 from qanat.core import dtypes
 from qanat.core.convert import register_tensor_conversion_function
 from qanat.core.dtypes import DType
@@ -220,7 +221,9 @@ def _(op: Operation, *grads: Output | None) -> Grads:
 def split_v(
     value: T, size_splits: Annotated[In, "Tlen"], split_dim: SplitDim, *, num_split: int
 ) -> Shapes:
-    """`value` cut along `split_dim` into parts of sizes size_splits, one of which may be -1; see `split`."""
+    """`value` cut along `split_dim` into parts of sizes size_splits, one of which may be -1; see
+    `split`.
+    """
     same_dim(
         dims_of_vector(size_splits, "size_splits"), num_split, "size_splits' length and num_split"
     )
@@ -259,7 +262,8 @@ def split(
 
     Args:
         value: any dtype, rank 1 or more.
-        num_or_size_splits: an int, into how many equal parts; or the sizes of the parts, of which one may be -1.
+        num_or_size_splits: an int, into how many equal parts; or the sizes of the parts, of which
+            one may be -1.
         axis: in [-rank, rank).
         num: how many sizes there are; needed only where that is not known statically.
 
@@ -277,7 +281,7 @@ def split(
 
 
 def _packed(values: Any, dtype: DType | None, name: str | None) -> Any:
-    """How a list is converted to an Output: packed if an Output is anywhere in it, else a constant."""
+    """Converts a list to an Output: packed if an Output is anywhere in it, else a constant."""
     found = next(_tensors_in(values), None)
     if found is None:
         return NotImplemented

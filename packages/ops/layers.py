@@ -2,8 +2,8 @@
 
     hidden = layers.dense(images, 128, activation=nn.relu)
 
-The variables are `kernel` and `bias` in the variable scope `name` ("dense", "dense_1", ... if not given);
-with reuse they are shared.
+The variables are `kernel` and `bias` in the variable scope `name` ("dense", "dense_1", ... if not
+given); with reuse they are shared.
 """
 
 import math
@@ -62,7 +62,8 @@ def dense(
         activation: applied to the result, if given.
         use_bias: whether to add a bias.
         kernel_initializer, bias_initializer: of the variables; see `get_variable`.
-        kernel_regularizer, bias_regularizer: functions of the variables; their results join REGULARIZATION_LOSSES.
+        kernel_regularizer, bias_regularizer: functions of the variables; their results join
+            REGULARIZATION_LOSSES.
         activity_regularizer: the same of the result.
         kernel_constraint, bias_constraint, trainable: see `Variable`.
         name, reuse: of the variable scope.
@@ -79,15 +80,25 @@ def dense(
         raise ShapeError(f"[dense] expected inputs with a known last dimension, got {inputs.shape}")
     with variable_scope(name, "dense", [inputs], reuse=reuse):
         kernel = get_variable(
-            "kernel", [features, units], inputs.dtype, kernel_initializer,
-            kernel_regularizer, trainable, constraint=kernel_constraint,
-        )  # fmt: skip
+            "kernel",
+            [features, units],
+            inputs.dtype,
+            kernel_initializer,
+            kernel_regularizer,
+            trainable,
+            constraint=kernel_constraint,
+        )
         result = _times(inputs, kernel)
         if use_bias:
             bias = get_variable(
-                "bias", [units], inputs.dtype, bias_initializer,
-                bias_regularizer, trainable, constraint=bias_constraint,
-            )  # fmt: skip
+                "bias",
+                [units],
+                inputs.dtype,
+                bias_initializer,
+                bias_regularizer,
+                trainable,
+                constraint=bias_constraint,
+            )
             result = activations.bias_add(result, bias)
         return _finished(result, activation, activity_regularizer)
 
@@ -158,17 +169,27 @@ def conv2d(
     height, width = convolution.four_entries(kernel_size, "kernel_size")[1:3]
     with variable_scope(name, "conv2d", [inputs], reuse=reuse):
         kernel = get_variable(
-            "kernel", [height, width, channels, filters], inputs.dtype, kernel_initializer,
-            kernel_regularizer, trainable, constraint=kernel_constraint,
-        )  # fmt: skip
+            "kernel",
+            [height, width, channels, filters],
+            inputs.dtype,
+            kernel_initializer,
+            kernel_regularizer,
+            trainable,
+            constraint=kernel_constraint,
+        )
         result = convolution.conv2d(
             inputs, kernel, strides, padding.upper(), dilations=dilation_rate
         )
         if use_bias:
             bias = get_variable(
-                "bias", [filters], inputs.dtype, bias_initializer,
-                bias_regularizer, trainable, constraint=bias_constraint,
-            )  # fmt: skip
+                "bias",
+                [filters],
+                inputs.dtype,
+                bias_initializer,
+                bias_regularizer,
+                trainable,
+                constraint=bias_constraint,
+            )
             result = activations.bias_add(result, bias)
         return _finished(result, activation, activity_regularizer)
 

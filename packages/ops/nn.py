@@ -1,5 +1,7 @@
 """What neural networks are made of: `qn.nn`."""
 
+# ruff: noqa: F403 -- each family's __all__ says what is public
+
 from qanat.ops.activations import *
 from qanat.ops.convolution import *
 from qanat.ops.elementwise import log_sigmoid as log_sigmoid

@@ -98,7 +98,8 @@ def dropout(
     Args:
         x: floating-point of any shape.
         keep_prob: 1 - rate, the older argument. One of the two is needed.
-        noise_shape: broadcasts to x's shape; elements that share one of its elements are dropped together.
+        noise_shape: broadcasts to x's shape; elements that share one of its elements are dropped
+            together.
         seed: of the random numbers, beside the graph's.
         rate: a number or scalar in [0, 1).
 

@@ -122,7 +122,9 @@ def avg_pool_op(
 
 @avg_pool_op.gradient
 def _(op: Operation, grad: Output) -> Grads:
-    return [avg_pool_grad(shaping.shape_of(op.inputs[0]), grad, **_attrs(op)), ]  # fmt: skip
+    return [
+        avg_pool_grad(shaping.shape_of(op.inputs[0]), grad, **_attrs(op)),
+    ]
 
 
 @op("AvgPoolGrad", outputs="output: T", T=dtypes.FLOATING)
@@ -135,7 +137,7 @@ def avg_pool_grad(
     padding: Padding,
     data_format: DataFormat = "NHWC",
 ) -> Shapes:
-    """The gradient of AvgPool: each element of grad in equal shares to the elements of its window."""
+    """The gradient of AvgPool: each element of grad in equal shares to its window."""
     images = orig_input_shape.value_as_shape().with_rank(4)
     merge(_pooled(images, ksize, strides, padding, data_format), grad.shape)
     return [images]
@@ -161,12 +163,13 @@ def max_pool(
         value: [batch, height, width, channels], real numbers. `input` is its newer name.
         ksize: the window: an int, [height, width] or [1, height, width, 1].
         strides: how far apart windows are, given as ksize is.
-        padding: "SAME" (ceil(size / stride) windows; what is outside the image does not count) or "VALID".
+        padding: "SAME" (ceil(size / stride) windows; what is outside the image does not count) or
+            "VALID".
         data_format: "NHWC"; others are not supported.
 
     Returns:
-        [batch, output height, output width, channels]. NaN if there is one in the window. The gradient
-        goes to the first maximum of each window.
+        [batch, output height, output width, channels]. NaN if there is one in the window. The
+        gradient goes to the first maximum of each window.
 
     Raises:
         ShapeError: the rank is not 4, or a window exceeds the image and padding is VALID.
@@ -190,7 +193,8 @@ def avg_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Output:
-    """The mean over each window of a batch of images; with SAME over the window's part inside the image.
+    """The mean over each window of a batch of images; with SAME over the window's part inside the
+    image.
 
     Arguments, shape and errors are those of `max_pool`; value is floating-point.
     """

@@ -1,9 +1,9 @@
 """Random numbers, from the counter-based generator Philox 4x32-10 (Salmon et al., Parallel Random
 Numbers: As Easy as 1, 2, 3, SC 2011).
 
-Each node has a stream of its own, keyed by the attributes seed and seed2; every step takes the next part
-of it. Seeds come from the graph's seed and the node's name, so an op that is added elsewhere changes
-nothing. If both attributes are 0 the stream differs in each session.
+Each node has a stream of its own, keyed by the attributes seed and seed2; every step takes the next
+part of it. Seeds come from the graph's seed and the node's name, so an op that is added elsewhere
+changes nothing. If both attributes are 0 the stream differs in each session.
 """
 
 from typing import Annotated, Any
@@ -21,15 +21,27 @@ __all__ = ["random_normal", "random_shuffle", "random_uniform", "truncated_norma
 Sizes = Annotated[In, "T"]
 
 
-@op("RandomUniform", outputs="output: dtype", stateful=True, differentiable=False,
-    T=dtypes.INDEX, dtype=dtypes.FLOATING)  # fmt: skip
+@op(
+    "RandomUniform",
+    outputs="output: dtype",
+    stateful=True,
+    differentiable=False,
+    T=dtypes.INDEX,
+    dtype=dtypes.FLOATING,
+)
 def random_uniform_op(shape: Sizes, *, seed: int = 0, seed2: int = 0, dtype: DType) -> Shapes:
     """Numbers of `shape`, uniform in [0, 1)."""
     return [shape.value_as_shape()]
 
 
-@op("RandomUniformInt", outputs="output: Tout", stateful=True, differentiable=False,
-    T=dtypes.INDEX, Tout=dtypes.INDEX)  # fmt: skip
+@op(
+    "RandomUniformInt",
+    outputs="output: Tout",
+    stateful=True,
+    differentiable=False,
+    T=dtypes.INDEX,
+    Tout=dtypes.INDEX,
+)
 def random_uniform_int(
     shape: Sizes,
     minval: Annotated[In, "Tout"],
@@ -46,15 +58,27 @@ def random_uniform_int(
     return [shape.value_as_shape()]
 
 
-@op("RandomStandardNormal", outputs="output: dtype", stateful=True, differentiable=False,
-    T=dtypes.INDEX, dtype=dtypes.FLOATING)  # fmt: skip
+@op(
+    "RandomStandardNormal",
+    outputs="output: dtype",
+    stateful=True,
+    differentiable=False,
+    T=dtypes.INDEX,
+    dtype=dtypes.FLOATING,
+)
 def random_standard_normal(shape: Sizes, *, seed: int = 0, seed2: int = 0, dtype: DType) -> Shapes:
     """Numbers of `shape`, normal with mean 0 and standard deviation 1."""
     return [shape.value_as_shape()]
 
 
-@op("TruncatedNormal", outputs="output: dtype", stateful=True, differentiable=False,
-    T=dtypes.INDEX, dtype=dtypes.FLOATING)  # fmt: skip
+@op(
+    "TruncatedNormal",
+    outputs="output: dtype",
+    stateful=True,
+    differentiable=False,
+    T=dtypes.INDEX,
+    dtype=dtypes.FLOATING,
+)
 def truncated_normal_op(shape: Sizes, *, seed: int = 0, seed2: int = 0, dtype: DType) -> Shapes:
     """As RandomStandardNormal, but numbers beyond 2 standard deviations are drawn again."""
     return [shape.value_as_shape()]
@@ -62,7 +86,7 @@ def truncated_normal_op(shape: Sizes, *, seed: int = 0, seed2: int = 0, dtype: D
 
 @op("RandomShuffle", outputs="output: T", stateful=True, differentiable=False, T=dtypes.ALL)
 def random_shuffle_op(value: Annotated[In, "T"], *, seed: int = 0, seed2: int = 0) -> Shapes:
-    """`value` with the slices along its first dimension in random order, all orders equally likely."""
+    """`value` with the slices along its first dimension in random order."""
     return [value.shape]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
+
 from qanat.core import dtypes
 from qanat.core.dtypes import DType
 from qanat.core.errors import ShapeError
@@ -19,9 +20,18 @@ from qanat.ops import arithmetic, broadcasting, casting, comparison, elementwise
 from qanat.ops.shape_functions import ints, known_product, resolve_axis, scalar_int, unknown_of_rank
 
 __all__ = [
-    "argmax", "argmin", "count_nonzero", "reduce_all", "reduce_any", "reduce_logsumexp",
-    "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
-]  # fmt: skip
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "reduce_all",
+    "reduce_any",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+]
 
 T = Annotated[In, "T"]
 Tidx = Annotated[In, "Tidx"]
@@ -56,7 +66,7 @@ def _(op: Operation, grad: Output) -> Grads:
 
 
 def _spread(op: Operation, reduced: Output) -> Output:
-    """`reduced`, of the shape of the reduction `op`'s output, repeated to the shape of its input."""
+    """`reduced`, of the shape of the reduction `op`'s output, repeated to its input's shape."""
     x = op.inputs[0]
     return broadcasting.broadcast_to(_kept(op, reduced), shaping.shape_of(x))
 
@@ -241,9 +251,14 @@ def argmin(
 
 
 def _reduce(
-    builder: OpBuilder, x: Any, axis: Axis, keep: bool | None, name: str | None,
-    old_axis: Axis, old_keep: bool | None,
-) -> Output:  # fmt: skip
+    builder: OpBuilder,
+    x: Any,
+    axis: Axis,
+    keep: bool | None,
+    name: str | None,
+    old_axis: Axis,
+    old_keep: bool | None,
+) -> Output:
     """Calls a reduction op with what TensorFlow's many argument names amount to."""
     x = convert_to_tensor(x)
     axes = shaping.one_of("axis", axis, "reduction_indices", old_axis)
@@ -267,8 +282,8 @@ def reduce_sum(
 
     Args:
         input_tensor: numbers of any shape.
-        axis: an int, several, or an integer tensor, each in [-rank, rank); all axes if not given, none if
-            empty. `reduction_indices` is its older name.
+        axis: an int, several, or an integer tensor, each in [-rank, rank); all axes if not given,
+            none if empty. `reduction_indices` is its older name.
         keepdims: keep reduced dimensions, as 1. `keep_dims` is its older name.
 
     Returns:
@@ -288,7 +303,8 @@ def reduce_mean(
     reduction_indices: Axis = None,
     keep_dims: bool | None = None,
 ) -> Output:
-    """The mean over `axis`; NaN over no elements. Of integers the quotient is cut towards 0, as in TensorFlow.
+    """The mean over `axis`; NaN over no elements. Of integers the quotient is cut towards 0, as in
+    TensorFlow.
 
     Arguments and errors are those of `reduce_sum`.
     """
@@ -319,7 +335,8 @@ def reduce_max(
     reduction_indices: Axis = None,
     keep_dims: bool | None = None,
 ) -> Output:
-    """The largest element over `axis`; NaN if there is one; -inf or the dtype's least over no elements.
+    """The largest element over `axis`; NaN if there is one; -inf or the dtype's least over no
+    elements.
 
     Elements that share the maximum share the gradient evenly. Arguments and errors are those of
     `reduce_sum`.
@@ -335,7 +352,8 @@ def reduce_min(
     reduction_indices: Axis = None,
     keep_dims: bool | None = None,
 ) -> Output:
-    """The smallest element over `axis`; NaN if there is one; inf or the dtype's greatest over no elements.
+    """The smallest element over `axis`; NaN if there is one; inf or the dtype's greatest over no
+    elements.
 
     Elements that share the minimum share the gradient evenly. Arguments and errors are those of
     `reduce_sum`.
@@ -351,7 +369,9 @@ def reduce_all(
     reduction_indices: Axis = None,
     keep_dims: bool | None = None,
 ) -> Output:
-    """Whether all elements (bools) over `axis` are true; true over none. Arguments as in `reduce_sum`."""
+    """Whether all elements (bools) over `axis` are true; true over none. Arguments as in
+    `reduce_sum`.
+    """
     return _reduce(all_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -363,7 +383,9 @@ def reduce_any(
     reduction_indices: Axis = None,
     keep_dims: bool | None = None,
 ) -> Output:
-    """Whether any element (bools) over `axis` is true; false over none. Arguments as in `reduce_sum`."""
+    """Whether any element (bools) over `axis` is true; false over none. Arguments as in
+    `reduce_sum`.
+    """
     return _reduce(any_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -399,7 +421,7 @@ def count_nonzero(
     reduction_indices: Axis = None,
     keep_dims: bool | None = None,
 ) -> Output:
-    """How many elements over `axis` differ from 0, as `dtype`; other arguments as in `reduce_sum`."""
+    """How many elements over `axis` differ from 0, as `dtype`; arguments as in `reduce_sum`."""
     with name_scope(name, "count_nonzero", [input_tensor]):
         x = convert_to_tensor(input_tensor)
         differs = comparison.not_equal(x, shaping.zeros_like(x))

@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 import numpy as np
+
 from qanat.core import dtypes
 from qanat.core.dtypes import DType
 from qanat.core.errors import ShapeError

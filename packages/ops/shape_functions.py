@@ -16,7 +16,8 @@ MAX_DIM = 2**63 - 1
 
 
 def dims_of_rank(x: In, name: str, rank: int) -> Dims:
-    """The dimensions of input `name`, which must have `rank` of them; all None if x's rank is unknown.
+    """The dimensions of input `name`, which must have `rank` of them; all None if x's rank is
+    unknown.
 
     Raises:
         ShapeError: x's rank is known and another one.

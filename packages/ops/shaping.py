@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
+
 from qanat.core import dtypes
 from qanat.core.convert import register_tensor_conversion_function
 from qanat.core.dtypes import DType
@@ -22,9 +23,21 @@ from qanat.ops.shape_functions import (
 )
 
 __all__ = [
-    "expand_dims", "fill", "identity_n", "ones", "ones_like", "rank", "reshape", "shape", "shape_n",
-    "size", "squeeze", "stop_gradient", "zeros", "zeros_like",
-]  # fmt: skip
+    "expand_dims",
+    "fill",
+    "identity_n",
+    "ones",
+    "ones_like",
+    "rank",
+    "reshape",
+    "shape",
+    "shape_n",
+    "size",
+    "squeeze",
+    "stop_gradient",
+    "zeros",
+    "zeros_like",
+]
 
 T = Annotated[In, "T"]
 
@@ -91,7 +104,9 @@ def all_axes(x: Output) -> Any:
 
 @op("ExpandDims", outputs="output: T", T=dtypes.ALL, Tdim=(dtypes.INDEX, dtypes.int32))
 def expand_dims_op(input: T, dim: Annotated[In, "Tdim"]) -> Shapes:
-    """`input` with a dimension of 1 put in at `dim`, which counts in the result and may be negative."""
+    """`input` with a dimension of 1 put in at `dim`, which counts in the result and may be
+    negative.
+    """
     dims, axis = input.shape.dims, scalar_int(dim, "dim")
     if dims is None:
         return [TensorShape(None)]
@@ -132,7 +147,9 @@ def one_of(name: str, value: Any, old_name: str, old_value: Any) -> Any:
 
 @op("Squeeze", outputs="output: T", T=dtypes.ALL)
 def squeeze_op(input: T, *, squeeze_dims: Sequence[int] = ()) -> Shapes:
-    """`input` without the dimensions `squeeze_dims`, which must be 1; without all of size 1 if empty."""
+    """`input` without the dimensions `squeeze_dims`, which must be 1; without all of size 1 if
+    empty.
+    """
     dims = input.shape.dims
     if dims is None:
         return [TensorShape(None)]
@@ -258,7 +275,8 @@ def zeros_like(
     """Zeros of `tensor`'s shape, and of its dtype or another one.
 
     Args:
-        optimize: make a constant-shape `fill` where the shape is known, instead of waiting for the tensor.
+        optimize: make a constant-shape `fill` where the shape is known, instead of waiting for the
+            tensor.
     """
     return _like(tensor, 0, zeros_like_op, dtype, name, optimize)
 
@@ -269,7 +287,8 @@ def ones_like(
     """Ones of `tensor`'s shape, and of its dtype or another one.
 
     Args:
-        optimize: make a constant-shape `fill` where the shape is known, instead of waiting for the tensor.
+        optimize: make a constant-shape `fill` where the shape is known, instead of waiting for the
+            tensor.
     """
     return _like(tensor, 1, ones_like_op, dtype, name, optimize)
 
@@ -295,12 +314,12 @@ def _filled(shape: Any, value: int, dtype: DType, name: str | None, default: str
 
 
 def zeros(shape: Any, dtype: DType | str = dtypes.float32, name: str | None = None) -> Output:
-    """Zeros (False, empty strings) of a shape: a list of ints, a TensorShape or an integer vector."""
+    """Zeros (False, empty strings) of a shape: ints, a TensorShape or an integer vector."""
     return _filled(as_shape_input(shape), 0, dtypes.as_dtype(dtype), name, "zeros")
 
 
 def ones(shape: Any, dtype: DType | str = dtypes.float32, name: str | None = None) -> Output:
-    """Ones of a shape: a list of ints, a TensorShape or an integer vector."""
+    """Ones of a shape: ints, a TensorShape or an integer vector."""
     return _filled(as_shape_input(shape), 1, dtypes.as_dtype(dtype), name, "ones")
 
 
@@ -323,7 +342,7 @@ def as_shape_input(shape: Any) -> Any:
 
 
 def _constant_shape(shape: TensorShape, dtype: DType | None, name: str | None) -> Output:
-    """How a static shape is converted to an Output: a vector, for which it has to be fully known."""
+    """Converts a static shape to an Output, a vector, for which it has to be fully known."""
     return convert_to_tensor(as_shape_input(shape), name=name)
 
 

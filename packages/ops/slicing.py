@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
+
 from qanat.core import dtypes
 from qanat.core.errors import ShapeError
 from qanat.core.graph import Operation, Output, convert_to_tensor
@@ -23,8 +24,11 @@ MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axi
 @op("Slice", outputs="output: T", T=dtypes.ALL, Index=dtypes.INDEX)
 def slice_op(input: T, begin: Index, size: Index) -> Shapes:
     """size[i] elements from begin[i] on along each dimension i; see `slice`."""
-    rank = same_dim(dims_of_vector(begin, "begin"), dims_of_vector(size, "size"),
-                    "the lengths of begin and size")  # fmt: skip
+    rank = same_dim(
+        dims_of_vector(begin, "begin"),
+        dims_of_vector(size, "size"),
+        "the lengths of begin and size",
+    )
     rank = same_dim(rank, input.shape.rank, "begin's length and input's rank")
     if rank is None:
         return [TensorShape(None)]
@@ -216,7 +220,9 @@ def strided_slice_grad(
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
 ) -> Shapes:
-    """Zeros of `shape` with dy at the elements that `strided_slice` with these arguments would take."""
+    """Zeros of `shape` with dy at the elements that `strided_slice` with these arguments would
+    take.
+    """
     target = shape.value_as_shape()
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     merge(_strided(target, begin, end, strides, masks), dy.shape)
@@ -247,8 +253,9 @@ def strided_slice(
 
     Args:
         input_: any shape and dtype.
-        begin, end, strides: integer vectors of one length, an entry a dimension from the first on; negative
-            bounds count from the end, bounds outside are moved to the ends. Strides are 1 if not given, never 0.
+        begin, end, strides: integer vectors of one length, an entry a dimension from the first on;
+            negative bounds count from the end, bounds outside are moved to the ends. Strides are 1
+            if not given, never 0.
         begin_mask, end_mask: bit i: begin[i] (end[i]) is ignored, the slice runs from (to) the end.
         ellipsis_mask: bit i: entry i stands for all dimensions that the others do not name.
         new_axis_mask: bit i: entry i makes a new dimension of 1.
@@ -256,7 +263,8 @@ def strided_slice(
         var: has no effect: assignment to slices is not supported.
 
     Raises:
-        ShapeError: the lengths differ, there are too many entries, a stride is 0 or an index is out of range.
+        ShapeError: the lengths differ, there are too many entries, a stride is 0 or an index is out
+            of range.
     """
     begin = convert_to_tensor(begin)
     end = convert_to_tensor(end, dtype=begin.dtype)
@@ -264,10 +272,17 @@ def strided_slice(
         strides = shaping.ones_like(begin)
     strides = convert_to_tensor(strides, dtype=begin.dtype)
     return strided_slice_op(
-        input_, begin, end, strides,
-        begin_mask=begin_mask, end_mask=end_mask, ellipsis_mask=ellipsis_mask,
-        new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask, name=name,
-    )  # fmt: skip
+        input_,
+        begin,
+        end,
+        strides,
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask,
+        new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+        name=name,
+    )
 
 
 def getitem(x: Output, key: Any) -> Output:
@@ -346,5 +361,5 @@ def _as_vector(bounds: list[Any]) -> Output:
         return convert_to_tensor(np.array(numbers, np.int64 if big else np.int32))
     wide = any(bound.dtype == dtypes.int64 for bound in outputs)
     dtype = dtypes.int64 if wide else dtypes.int32
-    return joining.pack([casting.cast(convert_to_tensor(bound, dtype=None if isinstance(bound, Output)
-                                                        else dtype), dtype) for bound in bounds])  # fmt: skip
+    parts = [b if isinstance(b, Output) else convert_to_tensor(b, dtype=dtype) for b in bounds]
+    return joining.pack([casting.cast(part, dtype) for part in parts])

@@ -11,10 +11,14 @@ from qanat.ops import activations, arranging, elementwise, joining, reductions, 
 from qanat.ops.shape_functions import dims_of_rank, dims_of_vector, resolve_axis, same_dim
 
 __all__ = [
-    "l2_loss", "log_softmax", "sigmoid_cross_entropy_with_logits", "softmax",
-    "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2",
+    "l2_loss",
+    "log_softmax",
+    "sigmoid_cross_entropy_with_logits",
+    "softmax",
+    "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2",
     "sparse_softmax_cross_entropy_with_logits",
-]  # fmt: skip
+]
 
 T = Annotated[In, "T"]
 
@@ -72,7 +76,9 @@ def softmax(
 def log_softmax(
     logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Output:
-    """x - log(sum(exp(x))) along `axis`, without overflow. Arguments and errors are those of `softmax`."""
+    """x - log(sum(exp(x))) along `axis`, without overflow. Arguments and errors are those of
+    `softmax`.
+    """
     return _along(
         log_softmax_op, logits, shaping.one_of("axis", axis, "dim", dim), name, "LogSoftmax"
     )
@@ -95,8 +101,8 @@ def _along(builder: Any, logits: Any, axis: int | None, name: str | None, defaul
 def softmax_cross_entropy_op(features: T, labels: T) -> Shapes:
     """Row by row -sum(labels * log_softmax(features)), and its gradient for features.
 
-    Both inputs are [batch, classes]; each row of labels must be a distribution (that is not checked).
-    A label of 0 contributes 0 even where the log is -inf.
+    Both inputs are [batch, classes]; each row of labels must be a distribution (that is not
+    checked). A label of 0 contributes 0 even where the log is -inf.
     """
     for x, name in ((features, "features"), (labels, "labels")):
         dims_of_rank(x, name, 2)
@@ -122,8 +128,12 @@ def _total(partials: list[Output]) -> Output | None:
     return partials[0] + partials[1] if len(partials) == 2 else partials[0] if partials else None
 
 
-@op("SparseSoftmaxCrossEntropyWithLogits", outputs="loss: T, backprop: T", T=dtypes.FLOATING,
-    Tlabels=(dtypes.INDEX, dtypes.int64))  # fmt: skip
+@op(
+    "SparseSoftmaxCrossEntropyWithLogits",
+    outputs="loss: T, backprop: T",
+    T=dtypes.FLOATING,
+    Tlabels=(dtypes.INDEX, dtypes.int64),
+)
 def sparse_softmax_cross_entropy_op(features: T, labels: Annotated[In, "Tlabels"]) -> Shapes:
     """Row by row -log_softmax(features)[label], and its gradient for features.
 
@@ -225,7 +235,8 @@ def sparse_softmax_cross_entropy_with_logits(
     """-log_softmax(logits)[label] along the last dimension.
 
     Args:
-        labels: int32 or int64 of logits' shape without the last dimension, in [0, classes); others fail the step.
+        labels: int32 or int64 of logits' shape without the last dimension, in [0, classes); others
+            fail the step.
         logits: unscaled log probabilities [..., classes], floating-point.
 
     Returns:

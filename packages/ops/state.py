@@ -1,6 +1,7 @@
 """Variables as ops see them: a handle, and what reads and writes the value behind it.
 
-A read is a value: it does not change when the variable is written later. Reads and writes of one step
+A read is a value: it does not change when the variable is written later. Reads and writes of one
+    step
 are ordered by data and control edges only. Sums that steps add at once are never lost.
 """
 
@@ -22,7 +23,9 @@ VALUES = dtypes.ALL - {dtypes.resource}
 def var_handle_op(
     *, container: str = "", shared_name: str = "", dtype: DType, shape: TensorShape = UNKNOWN
 ) -> Shapes:
-    """A handle to the variable `shared_name` in `container`; the node's name if shared_name is empty."""
+    """A handle to the variable `shared_name` in `container`; the node's name if shared_name is
+    empty.
+    """
     return [Handle(dtype, shape)]
 
 
@@ -48,8 +51,9 @@ def _written(resource: In, value: In) -> Shapes:
     """The shape function of all writes."""
     _require_dtype(resource, value.dtype)
     if not resource.handle_shape.is_compatible_with(value.shape):
-        raise ShapeError(f"expected a value of the variable's shape {resource.handle_shape}, "
-                         f"got {value.shape}")  # fmt: skip
+        raise ShapeError(
+            f"expected a value of the variable's shape {resource.handle_shape}, got {value.shape}"
+        )
     return []
 
 
@@ -61,13 +65,17 @@ def assign_variable_op(resource: Resource, value: Value) -> Shapes:
 
 @op("AssignAddVariableOp", outputs="", stateful=True, differentiable=False, dtype=dtypes.REAL)
 def assign_add_variable_op(resource: Resource, value: Value) -> Shapes:
-    """Adds `value` to the variable; a failed-precondition error of the step if it is not initialized."""
+    """Adds `value` to the variable; a failed-precondition error of the step if it is not
+    initialized.
+    """
     return _written(resource, value)
 
 
 @op("AssignSubVariableOp", outputs="", stateful=True, differentiable=False, dtype=dtypes.REAL)
 def assign_sub_variable_op(resource: Resource, value: Value) -> Shapes:
-    """Subtracts `value` from the variable; a failed-precondition error of the step if it is not initialized."""
+    """Subtracts `value` from the variable; a failed-precondition error of the step if it is not
+    initialized.
+    """
     return _written(resource, value)
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
+
 from qanat.core import dtypes
 from qanat.core.dtypes import DType
 from qanat.core.graph import (
@@ -62,7 +63,9 @@ def no_regularizer(_: Any) -> None:
 
 
 class _Store:
-    """What a graph remembers: variables by full name, the scope in force, how often scopes were entered."""
+    """What a graph remembers: variables by full name, the scope in force, how often scopes were
+    entered.
+    """
 
     def __init__(self) -> None:
         self.variables: dict[str, Variable] = {}
@@ -83,7 +86,9 @@ class _Store:
         self.entered[name] = self.entered.get(name, 0) + 1
 
     def leave(self, name: str) -> None:
-        """Forgets the inner scopes, so that a second pass through the scope gives them the same names."""
+        """Forgets the inner scopes, so that a second pass through the scope gives them the same
+        names.
+        """
         for inner in [key for key in self.entered if key.startswith(f"{name}/")]:
             del self.entered[inner]
 
@@ -102,7 +107,8 @@ class VariableScope:
         name: the prefix, without "/" at its end.
         original_name_scope: the name scope that was opened with it.
         reuse: False: variables are new; True: they exist; AUTO_REUSE: either.
-        initializer, regularizer, dtype, constraint, custom_getter: for variables that are given none.
+        initializer, regularizer, dtype, constraint, custom_getter: for variables that are given
+            none.
     """
 
     def __init__(
@@ -178,14 +184,15 @@ def variable_scope(
     constraint: Constraint | None = None,
     auxiliary_name_scope: bool = True,
 ) -> Iterator[VariableScope]:
-    """Puts `name/` in front of the names of variables from `get_variable`, and of operations, in the block.
+    """Puts `name/` in front of the names of variables from `get_variable`, and of operations, in
+    the block.
 
     Args:
         name_or_scope: a name within the current scope, or a scope to enter again.
         default_name: used, made unique, where name_or_scope is None; then reuse must not be True.
         values: Outputs whose graph is the one to use.
-        initializer, regularizer, custom_getter, dtype, constraint: defaults for variables in the block;
-            those of the outer scope where not given.
+        initializer, regularizer, custom_getter, dtype, constraint: defaults for variables in the
+            block; those of the outer scope where not given.
         reuse: see `VariableScope`; an outer scope's reuse goes on in inner ones.
         auxiliary_name_scope: whether to open a name scope, too.
         caching_device, use_resource: have no effect.
@@ -241,7 +248,9 @@ def _override(
     constraint: Constraint | None,
     custom_getter: Getter | None,
 ) -> None:
-    """Replaces the defaults that are given; a custom getter is called with the outer one as its getter."""
+    """Replaces the defaults that are given; a custom getter is called with the outer one as its
+    getter.
+    """
     scope.initializer = initializer or scope.initializer
     scope.regularizer = regularizer or scope.regularizer
     scope.dtype = scope.dtype if dtype is None else dtypes.as_dtype(dtype)
@@ -285,22 +294,24 @@ def get_variable(
     custom_getter: Getter | None = None,
     constraint: Constraint | None = None,
 ) -> Variable:
-    """The variable of that name in the current `variable_scope`: a new one, or by its reuse the existing one.
+    """The variable of that name in the current `variable_scope`: a new one, or by its reuse the
+    existing one.
 
     Args:
         name: within the scope.
         shape: fully known; not needed where initializer is a value.
         dtype: of its elements; the scope's, float32, if not given.
-        initializer: a function (shape, dtype=) -> value, its class, or the value itself. If not given, the
-            scope's; else glorot_uniform for floating-point numbers and zeros for others.
-        regularizer: a function of the variable whose result joins the collection REGULARIZATION_LOSSES.
+        initializer: a function (shape, dtype=) -> value, its class, or the value itself. If not
+            given, the scope's; else glorot_uniform for floating-point numbers and zeros for others.
+        regularizer: a function of the variable whose result joins the collection
+            REGULARIZATION_LOSSES.
         trainable, collections, validate_shape, constraint: see `Variable`.
         custom_getter: called instead, with the function that would be called as its first argument.
         caching_device, use_resource: have no effect.
 
     Raises:
-        ValueError: by reuse it must exist and does not, or must not exist and does; shape or dtype are not
-            those of the existing one; there is no shape.
+        ValueError: by reuse it must exist and does not, or must not exist and does; shape or dtype
+            are not those of the existing one; there is no shape.
         NotImplementedError: a partitioner is given.
     """
     if partitioner is not None:
@@ -382,8 +393,9 @@ def _initial_value(name: str, shape: TensorShape | None, dtype: DType, initializ
         initializer = initializer()
     if initializer is not None and not callable(initializer):
         if shape is not None:
-            shape.assert_is_compatible_with(np.shape(initializer) if not isinstance(
-                initializer, Output) else initializer.shape)  # fmt: skip
+            shape.assert_is_compatible_with(
+                np.shape(initializer) if not isinstance(initializer, Output) else initializer.shape
+            )
         return initializer
     if shape is None or not shape.is_fully_defined():
         raise ValueError(f"[get_variable] expected a fully known shape for {name}, got {shape}")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+
 from qanat.core import base_ops, dtypes
 from qanat.core.convert import register_tensor_conversion_function
 from qanat.core.dtypes import DType
@@ -43,10 +44,13 @@ __all__ = [
 class Variable:
     """A tensor that keeps its value between steps.
 
-    It has no value until its `initializer` has run (`global_variables_initializer` runs all), or a checkpoint
-    is restored: to read it before is a failed-precondition error that names it and the line that made it.
-    Wherever an Output is expected a variable is read; what was read does not change when the variable is
-    written later. Reads and writes of one step are ordered by data and control edges only.
+    It has no value until its `initializer` has run (`global_variables_initializer` runs all), or a
+    checkpoint
+    is restored: to read it before is a failed-precondition error that names it and the line that
+        made it.
+    Wherever an Output is expected a variable is read; what was read does not change when the
+    variable is written later. Reads and writes of one step are ordered by data and control edges
+    only.
 
     Attributes:
         handle: the Output that refers to the buffer.
@@ -77,8 +81,8 @@ class Variable:
     ) -> None:
         """
         Args:
-            initial_value: what an Output is made of, or a function without arguments that gives it, which is
-                called in the name scope "Initializer" of the variable.
+            initial_value: what an Output is made of, or a function without arguments that gives it,
+                which is called in the name scope "Initializer" of the variable.
             trainable: also put it into the collection TRAINABLE_VARIABLES.
             collections: where to put it; GLOBAL_VARIABLES if not given.
             validate_shape: whether all its values have the shape of the first.
@@ -162,12 +166,14 @@ class Variable:
         return self._read()
 
     def read_value(self) -> Output:
-        """The value at the time the read runs: after all control dependencies of the enclosing block."""
+        """The value at the time the read runs: after all control dependencies of the enclosing
+        block.
+        """
         with name_scope("Read"):
             return self._read()
 
     def initialized_value(self) -> Output:
-        """The value if there is one, else the initial value: for initial values of other variables."""
+        """The value if there is one, else the initial value: for initial values of others."""
         return state.read_variable_or_else_op(self.handle, self.initial_value)
 
     def eval(self, session: Any = None) -> Any:
@@ -190,7 +196,8 @@ class Variable:
         Args:
             value: of the variable's dtype and shape.
             use_locking: has no effect: writes never mix.
-            read_value: whether to give the value after the write (an Output) or the write (an Operation).
+            read_value: whether to give the value after the write (an Output) or the write (an
+                Operation).
 
         Raises:
             ShapeError: value has another shape.
@@ -287,12 +294,14 @@ def assign_sub(
 
 
 def global_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that all tasks share; those whose names match the prefix or pattern `scope`, if given."""
+    """The variables that all tasks share; those whose names match the prefix or pattern `scope`, if
+    given.
+    """
     return get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
 def local_variables(scope: str | None = None) -> list[Variable]:
-    """The variables of one process, which no checkpoint holds; see `global_variables` for `scope`."""
+    """The variables of one process, which no checkpoint holds; `scope` as for `global_variables`."""
     return get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
