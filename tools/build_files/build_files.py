@@ -1,7 +1,8 @@
 """Reads BUILD files without Bazel: they are Python enough.
 
-read(root, "packages/core") returns the calls of rules in that folder's BUILD file, in order. Names that the
-file loads are rules; glob() looks at the disk; select() takes the branch of the default platform.
+read(root, "packages/core") returns the calls of rules in that folder's BUILD file, in order. Names
+that the file loads are rules; glob() looks at the disk; select() takes the branch of the default
+platform.
 """
 
 import dataclasses
@@ -11,6 +12,9 @@ from typing import Any
 
 # What select() finds true, as on the default platform of .bazelrc.
 CONDITIONS = ("@platforms//cpu:x86_64", "//conditions:default")
+
+# The rules that BUILD files use without loading them.
+NATIVE = ("config_setting", "filegroup", "genrule", "package_group")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Target:
         return list(self.attributes.get(attribute, ()))
 
     def labels(self, attribute: str) -> list[str]:
-        """The full labels of an attribute, as `//packages/core:core`; other repositories' as written."""
+        """The full labels of an attribute, as `//packages/core:core`; `@other//...` as it is."""
         return [full_label(self.folder, label) for label in self.values(attribute)]
 
 
@@ -53,7 +57,8 @@ def _match(parts: list[str], patterns: list[str]) -> bool:
         return not parts
     if patterns[0] == "**":
         return any(_match(parts[i:], patterns[1:]) for i in range(len(parts) + 1))
-    return bool(parts) and fnmatch.fnmatchcase(parts[0], patterns[0]) and _match(parts[1:], patterns[1:])
+    same = bool(parts) and fnmatch.fnmatchcase(parts[0], patterns[0])
+    return same and _match(parts[1:], patterns[1:])
 
 
 def glob(folder: pathlib.Path, include: list[str], exclude: list[str] = ()) -> list[str]:
@@ -61,8 +66,9 @@ def glob(folder: pathlib.Path, include: list[str], exclude: list[str] = ()) -> l
     found = []
     for path in _files(folder):
         relative = path.relative_to(folder)
-        if any(matches(relative, p) for p in include) and not any(matches(relative, p) for p in exclude):
-            found.append(str(relative))
+        if any(matches(relative, p) for p in include):
+            if not any(matches(relative, p) for p in exclude):
+                found.append(str(relative))
     return sorted(found)
 
 
@@ -89,7 +95,7 @@ def read(root: pathlib.Path, folder: str) -> list[Target]:
         "glob": lambda include, exclude=(), **_: glob(root / folder, include, exclude),
         "package": lambda **_: None,
         "select": select,
-        **{name: rule(name) for name in ("config_setting", "filegroup", "genrule", "package_group")},
+        **{name: rule(name) for name in NATIVE},
     }
     names["load"] = lambda _, *loaded: names.update({name: rule(name) for name in loaded})
     path = root / folder / "BUILD"

@@ -22,11 +22,11 @@ qanat_cc_tests(deps = [":micro"])
 
 
 def make(root: pathlib.Path) -> None:
-    for name, text in {"BUILD": BUILD, "a.cc": "", "a_test.cc": "", "sub/b.cc": "", "own/c.cc": ""}.items():
+    empty = ("a.cc", "a_test.cc", "sub/b.cc", "own/BUILD", "own/c.cc")
+    for name, text in {"BUILD": BUILD, **dict.fromkeys(empty, "")}.items():
         path = root / "x" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    (root / "x/own/BUILD").write_text("")
 
 
 def test_rules_globs_and_selects_are_understood(tmp_path: pathlib.Path) -> None:

@@ -1,8 +1,8 @@
 """Checks who uses whom, by every import and #include below packages/.
 
-The arrows stand in packages/BUILD: the package_group `users_of.core.native` names who may use what is in
-packages/core/native. The innermost folder with a group decides. This reads the sources themselves, because
-Bazel sees only what a BUILD file declares.
+The arrows stand in packages/BUILD: the package_group `users_of.core.native` names who may use what
+is in packages/core/native. The innermost folder with a group decides. This reads the sources
+themselves, because Bazel sees only what a BUILD file declares.
 """
 
 import ast
@@ -37,7 +37,8 @@ def imports(tree: ast.AST, module: list[str]) -> Iterator[tuple[int, list[str]]]
         elif isinstance(node, ast.ImportFrom):
             base = module[: -node.level] if node.level else []
             name = base + (node.module.split(".") if node.module else [])
-            # `from qanat import core` imports a part, `from qanat.core import graph` one all the more.
+            # `from qanat import core` imports a part, `from qanat.core import graph` one all the
+            # more.
             for alias in node.names:
                 yield node.lineno, name + [alias.name]
 
@@ -74,7 +75,8 @@ class Arrows:
 
     def allow(self, use: Use) -> bool:
         folder = "//" + str(use.file.parent)
-        return any(covers(pattern, folder) for pattern in self.users.get(self.governing(use.used), ()))
+        patterns = self.users.get(self.governing(use.used), ())
+        return any(covers(pattern, folder) for pattern in patterns)
 
     def governing(self, used: str) -> str:
         """The innermost folder with a group that holds what is used."""
@@ -101,5 +103,6 @@ def violations(root: pathlib.Path) -> list[str]:
         for use in read(path.relative_to(root), path.read_text()):
             if not arrows.allow(use):
                 group = arrows.governing(use.used).replace("/", ".") or "(no such group)"
-                found.append(f"{use.file}:{use.line}: uses {use.used}, but is not among users_of.{group}")
+                place = f"{use.file}:{use.line}"
+                found.append(f"{place}: uses {use.used}, but is not among users_of.{group}")
     return found

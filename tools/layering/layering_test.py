@@ -56,8 +56,8 @@ def test_what_an_arrow_allows_passes(tree: pathlib.Path, path: str, text: str) -
         ("ops/math.py", "import qanat as qn", "qanat"),
         ("autodiff/engine.py", "import qanat.training", "training"),
         ("core/x.py", "import qanat.unheard_of", "(no such group)"),
-        ("kernels_cpu/native/matmul.cc", '#include "packages/core/native/executor/step.h"', "core.native"),
-        ("core/native/memory/tensor.cc", '# include "packages/kernels_cpu/native/x.h"', "kernels_cpu.native"),
+        ("kernels_cpu/native/a.cc", '#include "packages/core/native/executor/b.h"', "core.native"),
+        ("core/native/a.cc", '# include "packages/kernels_cpu/native/b.h"', "kernels_cpu.native"),
     ],
 )
 def test_a_wrong_use_is_caught(tree: pathlib.Path, path: str, text: str, group: str) -> None:

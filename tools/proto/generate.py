@@ -1,9 +1,9 @@
 """Generates Python for .proto files.
 
-usage: generate.py --proto=qanat/core/schema/graph.proto ... --out=FOLDER/packages/core/schema/graph_pb2.py ...
+usage: generate.py --proto=qanat/core/schema/x.proto ... --out=BIN/packages/core/schema/x_pb2.py ...
 
-Runs from the repository's root, of which only packages/ is searched, as `qanat/`. --out names every file
-that is expected, in any folder: protoc lays its output out by import path, Bazel by label.
+Runs from the repository's root, of which only packages/ is searched, as `qanat/`. --out names every
+file that is expected, in any folder: protoc lays its output out by import path, Bazel by label.
 """
 
 import argparse

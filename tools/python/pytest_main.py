@@ -41,7 +41,8 @@ def run(path: str) -> None:
     preload_sanitizer()
     show_stacks_before_the_deadline()
     root = os.environ["RUNFILES_DIR"]
-    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.environ.get("TEST_TMPDIR", ".hypothesis"))
+    if "TEST_TMPDIR" in os.environ:
+        os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.environ["TEST_TMPDIR"])
     arguments = [*options(), "--rootdir=" + root, *sys.argv[1:], os.path.join(root, path)]
     status = pytest.main(arguments)
     if status == pytest.ExitCode.NO_TESTS_COLLECTED and "TESTBRIDGE_TEST_ONLY" in os.environ:

@@ -25,7 +25,7 @@ def check_symbols(path: str, data: bytes) -> None:
     """A shared object must ask for no symbol version that an older system lacks."""
     versions = {(int(a), int(b)) for a, b in re.findall(rb"\0GLIBC_(\d+)\.(\d+)", data)}
     if versions and max(versions) > GLIBC:
-        raise SystemExit(f"{path} needs glibc {max(versions)}, and the wheel's tag promises {GLIBC}")
+        raise SystemExit(f"{path} needs glibc {max(versions)}, the wheel's tag promises {GLIBC}")
 
 
 def check_is_no_test(path: str) -> None:
@@ -34,7 +34,8 @@ def check_is_no_test(path: str) -> None:
 
 
 def metadata_text(spec: dict) -> str:
-    lines = ["Metadata-Version: 2.4", f"Name: {spec['distribution']}", f"Version: {spec['version']}"]
+    lines = ["Metadata-Version: 2.4"]
+    lines += [f"Name: {spec['distribution']}", f"Version: {spec['version']}"]
     lines += [f"License-File: {name}" for name, _ in spec["licenses"]]
     return "\n".join(lines + spec["metadata"]) + "\n"
 

@@ -1,11 +1,11 @@
-"""Asks zig once how it compiles for a target, keeps the C runtime that it builds, and writes the flags.
+"""Asks zig once how it compiles for a target; keeps the C runtime it builds, and the flags.
 
 usage: sysroot.py --zig=ZIG --label=DIR --target=TRIPLE --stamp=TEXT --store=FOLDER OUT
 
-After this, Bazel's actions are `zig clang` and `zig ld.lld` over plain files, with exactly the flags that
-Bazel gives: no cache of zig's outside the sandbox, and the same bytes on every machine. --label is where
-actions see zig's folder. The runtime takes half a minute, so finished ones are kept in --store under a
-name made of all that decides their bytes.
+After this, Bazel's actions are `zig clang` and `zig ld.lld` over plain files, with exactly the
+flags that Bazel gives: no cache of zig's outside the sandbox, and the same bytes on every machine.
+--label is where actions see zig's folder. The runtime takes half a minute, so finished ones are
+kept in --store under a name made of all that decides their bytes.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def archive_members(data: bytes):
 
 
 def repack(zig: str, source: str, target: pathlib.Path) -> None:
-    """The same objects under plain names: zig's archives name members by their path in its cache."""
+    """The same objects under plain names: zig names members by their path in its cache."""
     with tempfile.TemporaryDirectory() as folder:
         names = []
         for name, body in archive_members(pathlib.Path(source).read_bytes()):
@@ -117,7 +117,7 @@ def keep(zig: str, files: list[str], folder: pathlib.Path) -> list[str]:
     names = [os.path.basename(file) for file in files]
     if len(set(names)) != len(names):
         sys.exit("two files of the runtime have one name: " + " ".join(files))
-    for file, name in zip(files, names):
+    for file, name in zip(files, names, strict=True):
         if name.endswith(".a"):
             repack(zig, file, folder / name)
         else:
@@ -125,7 +125,8 @@ def keep(zig: str, files: list[str], folder: pathlib.Path) -> list[str]:
         # The name that `-lfoo` looks for.
         if ".so." in name and not name.startswith("libld"):
             link = folder / (name.split(".so.")[0] + ".so")
-            link.exists() or link.symlink_to(name)
+            if not link.exists():
+                link.symlink_to(name)
     return names
 
 
@@ -156,7 +157,8 @@ def stored(options: argparse.Namespace) -> pathlib.Path:
         with tempfile.NamedTemporaryFile(dir=store, delete=False) as file:
             with tarfile.open(fileobj=file, mode="w") as tar:
                 tar.add("runtime", ".")
-        # Another build may have stored the same meanwhile; whoever is last wins, with the same bytes.
+        # Another build may have stored the same meanwhile; whoever is last wins, with the same
+        # bytes.
         os.rename(file.name, store / name)
     return store / name
 
