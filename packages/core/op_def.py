@@ -116,6 +116,7 @@ def op(
     outputs: str,
     stateful: bool = False,
     differentiable: bool = True,
+    pointwise: bool = False,
     **type_attrs: Any,
 ) -> Callable[[Callable[..., Shapes]], OpBuilder]:
     """Decorator that defines and registers an op.
@@ -125,6 +126,8 @@ def op(
         outputs: TensorFlow's notation, such as "y: T" or "idx: int32, values: N * T"; "" for none.
         stateful: whether nodes are never merged and never folded.
         differentiable: False where no gradient is meant to exist.
+        pointwise: whether an element of the output depends on the elements in its place alone, after
+            broadcasting.
         type_attrs: for each type attr, the allowed dtypes, or a pair (allowed, default).
 
     Raises:
@@ -139,6 +142,7 @@ def op(
             raise_located(error, name, None, f"{function.__module__}.{function.__qualname__}")
         op_def.stateful = stateful
         op_def.differentiable = differentiable
+        op_def.pointwise = pointwise
         signature.register(op_def)
         return OpBuilder(op_def, function)
 

@@ -140,6 +140,7 @@ class OpDef:
         static_value: called as shape_fn is, gives the only output's value where it is known.
         stateful: never merged with another node and never folded.
         differentiable: False where no gradient is meant to exist.
+        pointwise: whether an element of the output depends on the elements in its place alone.
     """
 
     name: str
@@ -150,6 +151,7 @@ class OpDef:
     doc: str = ""
     stateful: bool = False
     differentiable: bool = True
+    pointwise: bool = False
     gradient: Callable[..., Any] | None = None
     static_value: Callable[..., Any] | None = None
     parameters: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ __all__ = [
 T = Annotated[In, "T"]
 
 
-@op("Relu", outputs="activations: T", T=dtypes.REAL)
+@op("Relu", outputs="activations: T", T=dtypes.REAL, pointwise=True)
 def relu(features: T) -> Shapes:
     """max(features, 0), elementwise; NaN stays NaN. The derivative at 0 is 0."""
     return [features.shape]
@@ -37,7 +37,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [relu_grad(grad, op.outputs[0])]
 
 
-@op("ReluGrad", outputs="backprops: T", T=dtypes.REAL)
+@op("ReluGrad", outputs="backprops: T", T=dtypes.REAL, pointwise=True)
 def relu_grad(gradients: T, features: T) -> Shapes:
     """gradients where features > 0, else 0; features may be relu's input or its output."""
     return [merge(gradients.shape, features.shape)]
@@ -48,7 +48,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [relu_grad(grad, op.inputs[1]), None]
 
 
-@op("Relu6", outputs="activations: T", T=dtypes.REAL)
+@op("Relu6", outputs="activations: T", T=dtypes.REAL, pointwise=True)
 def relu6(features: T) -> Shapes:
     """min(max(features, 0), 6), elementwise; NaN stays NaN. The derivative at 0 and at 6 is 0.
 
@@ -62,7 +62,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [relu6_grad(grad, op.outputs[0])]
 
 
-@op("Relu6Grad", outputs="backprops: T", T=dtypes.REAL)
+@op("Relu6Grad", outputs="backprops: T", T=dtypes.REAL, pointwise=True)
 def relu6_grad(gradients: T, features: T) -> Shapes:
     """gradients where 0 < features < 6, else 0; features may be relu6's input or its output."""
     return [merge(gradients.shape, features.shape)]
@@ -73,7 +73,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [relu6_grad(grad, op.inputs[1]), None]
 
 
-@op("LeakyRelu", outputs="activations: T", T=dtypes.FLOATING)
+@op("LeakyRelu", outputs="activations: T", T=dtypes.FLOATING, pointwise=True)
 def leaky_relu_op(features: T, *, alpha: float = 0.2) -> Shapes:
     """features where they are > 0, else alpha * features; see `leaky_relu`."""
     return [features.shape]
@@ -84,7 +84,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [leaky_relu_grad(grad, op.inputs[0], alpha=op.get_attr("alpha"))]
 
 
-@op("LeakyReluGrad", outputs="backprops: T", T=dtypes.FLOATING)
+@op("LeakyReluGrad", outputs="backprops: T", T=dtypes.FLOATING, pointwise=True)
 def leaky_relu_grad(gradients: T, features: T, *, alpha: float = 0.2) -> Shapes:
     """gradients where features > 0, else alpha * gradients."""
     return [merge(gradients.shape, features.shape)]
@@ -103,7 +103,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Ou
     return leaky_relu_op(features, alpha=alpha, name=name)
 
 
-@op("Elu", outputs="activations: T", T=dtypes.FLOATING)
+@op("Elu", outputs="activations: T", T=dtypes.FLOATING, pointwise=True)
 def elu(features: T) -> Shapes:
     """features where they are > 0, else exp(features) - 1, elementwise.
 
@@ -118,7 +118,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [elu_grad(grad, op.outputs[0])]
 
 
-@op("EluGrad", outputs="backprops: T", T=dtypes.FLOATING)
+@op("EluGrad", outputs="backprops: T", T=dtypes.FLOATING, pointwise=True)
 def elu_grad(gradients: T, outputs: T) -> Shapes:
     """gradients where elu's `outputs` >= 0, else gradients * (outputs + 1)."""
     return [merge(gradients.shape, outputs.shape)]
@@ -143,7 +143,7 @@ def selu(features: Any, name: str | None = None) -> Output:
         return comparison.select(x > 0, y * scale, y * (scale * alpha))
 
 
-@op("Softplus", outputs="activations: T", T=dtypes.FLOATING)
+@op("Softplus", outputs="activations: T", T=dtypes.FLOATING, pointwise=True)
 def softplus(features: T) -> Shapes:
     """log(1 + exp(features)), elementwise, without overflow."""
     return [features.shape]

@@ -48,7 +48,7 @@ def _operands(op: Operation, for_x: Output | None, for_y: Output | None) -> Grad
     ]
 
 
-@op("Add", outputs="z: T", T=dtypes.REAL)
+@op("Add", outputs="z: T", T=dtypes.REAL, pointwise=True)
 def add(x: T, y: T) -> Shapes:
     """x + y, elementwise with broadcasting."""
     return [broadcast(x.shape, y.shape)]
@@ -59,7 +59,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return _operands(op, grad, grad)
 
 
-@op("Sub", outputs="z: T", T=dtypes.REAL)
+@op("Sub", outputs="z: T", T=dtypes.REAL, pointwise=True)
 def subtract(x: T, y: T) -> Shapes:
     """x - y, elementwise with broadcasting."""
     return [broadcast(x.shape, y.shape)]
@@ -70,7 +70,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return _operands(op, grad, -grad)
 
 
-@op("Mul", outputs="z: T", T=dtypes.REAL)
+@op("Mul", outputs="z: T", T=dtypes.REAL, pointwise=True)
 def multiply(x: T, y: T) -> Shapes:
     """x * y, elementwise with broadcasting."""
     return [broadcast(x.shape, y.shape)]
@@ -82,7 +82,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return _operands(op, grad * y, grad * x)
 
 
-@op("RealDiv", outputs="z: T", T=dtypes.FLOATING)
+@op("RealDiv", outputs="z: T", T=dtypes.FLOATING, pointwise=True)
 def realdiv(x: T, y: T) -> Shapes:
     """x / y of floating-point tensors, elementwise with broadcasting: inf or NaN where y is 0."""
     return [broadcast(x.shape, y.shape)]
@@ -95,7 +95,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return _operands(op, for_x, mul_no_nan(-op.outputs[0] / y, grad))
 
 
-@op("Div", outputs="z: T", T=dtypes.REAL)
+@op("Div", outputs="z: T", T=dtypes.REAL, pointwise=True)
 def div_op(x: T, y: T) -> Shapes:
     """x / y, elementwise with broadcasting; integer quotients are cut towards 0."""
     return [broadcast(x.shape, y.shape)]
@@ -109,7 +109,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return _operands(op, xdivy(grad, y), mul_no_nan(-op.outputs[0] / y, grad))
 
 
-@op("FloorDiv", outputs="z: T", T=dtypes.REAL)
+@op("FloorDiv", outputs="z: T", T=dtypes.REAL, pointwise=True)
 def floordiv(x: T, y: T) -> Shapes:
     """floor(x / y), elementwise with broadcasting; as Python's `//`. Its derivative is 0
     everywhere.
@@ -117,19 +117,19 @@ def floordiv(x: T, y: T) -> Shapes:
     return [broadcast(x.shape, y.shape)]
 
 
-@op("TruncateDiv", outputs="z: T", T=dtypes.INTEGER)
+@op("TruncateDiv", outputs="z: T", T=dtypes.INTEGER, pointwise=True)
 def truncatediv(x: T, y: T) -> Shapes:
     """x / y of integers cut towards 0, elementwise with broadcasting; as C's `/`."""
     return [broadcast(x.shape, y.shape)]
 
 
-@op("FloorMod", outputs="z: T", T=dtypes.REAL)
+@op("FloorMod", outputs="z: T", T=dtypes.REAL, pointwise=True)
 def floormod(x: T, y: T) -> Shapes:
     """x - y * floor(x / y), elementwise with broadcasting; as Python's `%`: y's sign."""
     return [broadcast(x.shape, y.shape)]
 
 
-@op("TruncateMod", outputs="z: T", T=dtypes.REAL)
+@op("TruncateMod", outputs="z: T", T=dtypes.REAL, pointwise=True)
 def truncatemod(x: T, y: T) -> Shapes:
     """The remainder of truncated division, elementwise with broadcasting; as C's `%`: x's sign."""
     return [broadcast(x.shape, y.shape)]
@@ -152,7 +152,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [None, None]
 
 
-@op("DivNoNan", outputs="z: T", T=dtypes.FLOATING)
+@op("DivNoNan", outputs="z: T", T=dtypes.FLOATING, pointwise=True)
 def div_no_nan(x: T, y: T) -> Shapes:
     """x / y, elementwise with broadcasting, and 0 where y is 0."""
     return [broadcast(x.shape, y.shape)]
@@ -164,7 +164,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return _operands(op, div_no_nan(grad, y), grad * div_no_nan(-op.outputs[0], y))
 
 
-@op("Xdivy", outputs="z: T", T=dtypes.FLOATING)
+@op("Xdivy", outputs="z: T", T=dtypes.FLOATING, pointwise=True)
 def xdivy(x: T, y: T) -> Shapes:
     """x / y, elementwise with broadcasting, and 0 where x is 0, whatever y is."""
     return [broadcast(x.shape, y.shape)]
@@ -176,7 +176,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return _operands(op, xdivy(grad, y), mul_no_nan(-xdivy(op.outputs[0], y), grad))
 
 
-@op("MulNoNan", outputs="z: T", T=dtypes.FLOATING)
+@op("MulNoNan", outputs="z: T", T=dtypes.FLOATING, pointwise=True)
 def mul_no_nan(x: T, y: T) -> Shapes:
     """x * y, elementwise with broadcasting, and 0 where y is 0, even if x is infinite or NaN."""
     return [broadcast(x.shape, y.shape)]
@@ -188,7 +188,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return _operands(op, grad * y, mul_no_nan(x, grad))
 
 
-@op("Pow", outputs="z: T", T=dtypes.FLOATING | dtypes.INDEX)
+@op("Pow", outputs="z: T", T=dtypes.FLOATING | dtypes.INDEX, pointwise=True)
 def pow(x: T, y: T) -> Shapes:
     """x to the power y, elementwise with broadcasting.
 
@@ -209,7 +209,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return _operands(op, for_x, mul_no_nan(op.outputs[0] * log_x, grad))
 
 
-@op("Maximum", outputs="z: T", T=dtypes.REAL)
+@op("Maximum", outputs="z: T", T=dtypes.REAL, pointwise=True)
 def maximum(x: T, y: T) -> Shapes:
     """The larger of x and y, elementwise with broadcasting; NaN if either is NaN.
 
@@ -218,7 +218,7 @@ def maximum(x: T, y: T) -> Shapes:
     return [broadcast(x.shape, y.shape)]
 
 
-@op("Minimum", outputs="z: T", T=dtypes.REAL)
+@op("Minimum", outputs="z: T", T=dtypes.REAL, pointwise=True)
 def minimum(x: T, y: T) -> Shapes:
     """The smaller of x and y, elementwise with broadcasting; NaN if either is NaN.
 
@@ -246,7 +246,7 @@ def _to_winner(op: Operation, grad: Output, x_wins: Output) -> Grads:
     )
 
 
-@op("SquaredDifference", outputs="z: T", T=dtypes.REAL)
+@op("SquaredDifference", outputs="z: T", T=dtypes.REAL, pointwise=True)
 def squared_difference(x: T, y: T) -> Shapes:
     """(x - y)^2, elementwise with broadcasting."""
     return [broadcast(x.shape, y.shape)]
@@ -259,7 +259,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return _operands(op, for_x, -for_x)
 
 
-@op("AddN", outputs="sum: T", T=dtypes.REAL)
+@op("AddN", outputs="sum: T", T=dtypes.REAL, pointwise=True)
 def add_n(inputs: Annotated[list[In], "N * T"]) -> Shapes:
     """The sum of one or more tensors of one shape.
 

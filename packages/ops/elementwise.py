@@ -46,7 +46,7 @@ __all__ = [
 T = Annotated[In, "T"]
 
 
-@op("Neg", outputs="y: T", T=dtypes.REAL)
+@op("Neg", outputs="y: T", T=dtypes.REAL, pointwise=True)
 def negative(x: T) -> Shapes:
     """-x, elementwise; unsigned integers wrap."""
     return [x.shape]
@@ -57,7 +57,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [negative(grad)]
 
 
-@op("Abs", outputs="y: T", T=dtypes.REAL)
+@op("Abs", outputs="y: T", T=dtypes.REAL, pointwise=True)
 def abs(x: T) -> Shapes:
     """|x|, elementwise. The most negative integer is its own absolute value; the derivative at 0 is
     0.
@@ -70,13 +70,13 @@ def _(op: Operation, grad: Output) -> Grads:
     return [grad * sign(op.inputs[0])]
 
 
-@op("Sign", outputs="y: T", T=dtypes.REAL)
+@op("Sign", outputs="y: T", T=dtypes.REAL, pointwise=True)
 def sign(x: T) -> Shapes:
     """-1, 0 or 1 with the sign of x, elementwise; NaN stays NaN. Its derivative is 0 everywhere."""
     return [x.shape]
 
 
-@op("Exp", outputs="y: T", T=dtypes.FLOATING)
+@op("Exp", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def exp(x: T) -> Shapes:
     """e to the power x, elementwise; inf where that overflows."""
     return [x.shape]
@@ -87,7 +87,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [arithmetic.mul_no_nan(op.outputs[0], grad)]
 
 
-@op("Expm1", outputs="y: T", T=dtypes.FLOATING)
+@op("Expm1", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def expm1(x: T) -> Shapes:
     """exp(x) - 1, elementwise, exact to rounding for x near 0."""
     return [x.shape]
@@ -98,7 +98,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [arithmetic.mul_no_nan(exp(op.inputs[0]), grad)]
 
 
-@op("Log", outputs="y: T", T=dtypes.FLOATING)
+@op("Log", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def log(x: T) -> Shapes:
     """Natural logarithm, elementwise: -inf at 0, NaN for negative x."""
     return [x.shape]
@@ -109,7 +109,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [arithmetic.xdivy(grad, op.inputs[0])]
 
 
-@op("Log1p", outputs="y: T", T=dtypes.FLOATING)
+@op("Log1p", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def log1p(x: T) -> Shapes:
     """log(1 + x), elementwise, exact to rounding for x near 0."""
     return [x.shape]
@@ -120,7 +120,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [arithmetic.xdivy(grad, op.inputs[0] + 1)]
 
 
-@op("Sqrt", outputs="y: T", T=dtypes.FLOATING)
+@op("Sqrt", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def sqrt(x: T) -> Shapes:
     """Square root, elementwise; NaN for negative x."""
     return [x.shape]
@@ -131,7 +131,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [sqrt_grad(op.outputs[0], grad)]
 
 
-@op("SqrtGrad", outputs="z: T", T=dtypes.FLOATING)
+@op("SqrtGrad", outputs="z: T", T=dtypes.FLOATING, pointwise=True)
 def sqrt_grad(y: T, dy: T) -> Shapes:
     """Gradient of y = sqrt(x): 0.5 * dy / y, and 0 where dy is 0."""
     return [merge(y.shape, dy.shape)]
@@ -144,7 +144,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [arithmetic.mul_no_nan(-by_y / y, dy) * 0.5, by_y * 0.5]
 
 
-@op("Rsqrt", outputs="y: T", T=dtypes.FLOATING)
+@op("Rsqrt", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def rsqrt(x: T) -> Shapes:
     """1 / sqrt(x), elementwise: inf at 0, NaN for negative x."""
     return [x.shape]
@@ -155,7 +155,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [rsqrt_grad(op.outputs[0], grad)]
 
 
-@op("RsqrtGrad", outputs="z: T", T=dtypes.FLOATING)
+@op("RsqrtGrad", outputs="z: T", T=dtypes.FLOATING, pointwise=True)
 def rsqrt_grad(y: T, dy: T) -> Shapes:
     """Gradient of y = rsqrt(x): -0.5 * dy * y^3, and 0 where dy is 0."""
     return [merge(y.shape, dy.shape)]
@@ -167,7 +167,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [arithmetic.mul_no_nan(grad * y * y * -1.5, dy), rsqrt_grad(y, grad)]
 
 
-@op("Square", outputs="y: T", T=dtypes.REAL)
+@op("Square", outputs="y: T", T=dtypes.REAL, pointwise=True)
 def square(x: T) -> Shapes:
     """x * x, elementwise; integers wrap."""
     return [x.shape]
@@ -179,7 +179,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [grad * (x + x)]
 
 
-@op("Reciprocal", outputs="y: T", T=dtypes.FLOATING)
+@op("Reciprocal", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def reciprocal(x: T) -> Shapes:
     """1 / x, elementwise: inf of x's sign at 0."""
     return [x.shape]
@@ -191,7 +191,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [arithmetic.mul_no_nan(-square(y), grad)]
 
 
-@op("Sin", outputs="y: T", T=dtypes.FLOATING)
+@op("Sin", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def sin(x: T) -> Shapes:
     """Sine of x in radians, elementwise; NaN for infinite x."""
     return [x.shape]
@@ -202,7 +202,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [grad * cos(op.inputs[0])]
 
 
-@op("Cos", outputs="y: T", T=dtypes.FLOATING)
+@op("Cos", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def cos(x: T) -> Shapes:
     """Cosine of x in radians, elementwise; NaN for infinite x."""
     return [x.shape]
@@ -213,7 +213,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [-grad * sin(op.inputs[0])]
 
 
-@op("Tanh", outputs="y: T", T=dtypes.FLOATING)
+@op("Tanh", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def tanh(x: T) -> Shapes:
     """Hyperbolic tangent, elementwise."""
     return [x.shape]
@@ -224,7 +224,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [tanh_grad(op.outputs[0], grad)]
 
 
-@op("TanhGrad", outputs="z: T", T=dtypes.FLOATING)
+@op("TanhGrad", outputs="z: T", T=dtypes.FLOATING, pointwise=True)
 def tanh_grad(y: T, dy: T) -> Shapes:
     """Gradient of y = tanh(x): dy * (1 - y^2)."""
     return [merge(y.shape, dy.shape)]
@@ -236,7 +236,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [grad * dy * y * -2, tanh_grad(y, grad)]
 
 
-@op("Sigmoid", outputs="y: T", T=dtypes.FLOATING)
+@op("Sigmoid", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def sigmoid(x: T) -> Shapes:
     """1 / (1 + exp(-x)), elementwise, without overflow."""
     return [x.shape]
@@ -247,7 +247,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [sigmoid_grad(op.outputs[0], grad)]
 
 
-@op("SigmoidGrad", outputs="z: T", T=dtypes.FLOATING)
+@op("SigmoidGrad", outputs="z: T", T=dtypes.FLOATING, pointwise=True)
 def sigmoid_grad(y: T, dy: T) -> Shapes:
     """Gradient of y = sigmoid(x): dy * y * (1 - y)."""
     return [merge(y.shape, dy.shape)]
@@ -259,7 +259,7 @@ def _(op: Operation, grad: Output) -> Grads:
     return [grad * dy * (1 - 2 * y), sigmoid_grad(y, grad)]
 
 
-@op("Erf", outputs="y: T", T=dtypes.FLOATING)
+@op("Erf", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def erf(x: T) -> Shapes:
     """The error function 2 / sqrt(pi) * integral of exp(-t^2) from 0 to x, elementwise."""
     return [x.shape]
@@ -270,19 +270,19 @@ def _(op: Operation, grad: Output) -> Grads:
     return [grad * exp(-square(op.inputs[0])) * (2 / math.sqrt(math.pi))]
 
 
-@op("Floor", outputs="y: T", T=dtypes.FLOATING)
+@op("Floor", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def floor(x: T) -> Shapes:
     """The largest integer that is not above x, elementwise. Its derivative is 0 everywhere."""
     return [x.shape]
 
 
-@op("Ceil", outputs="y: T", T=dtypes.FLOATING)
+@op("Ceil", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def ceil(x: T) -> Shapes:
     """The smallest integer that is not below x, elementwise. Its derivative is 0 everywhere."""
     return [x.shape]
 
 
-@op("Round", outputs="y: T", T=dtypes.REAL)
+@op("Round", outputs="y: T", T=dtypes.REAL, pointwise=True)
 def round(x: T) -> Shapes:
     """The nearest integer, elementwise; halves to the even one. Its derivative is 0 everywhere."""
     return [x.shape]
