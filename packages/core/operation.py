@@ -1,6 +1,6 @@
 """The vertices of a graph, and the symbolic values that flow between them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qanat.core import user_line
@@ -164,6 +164,7 @@ class Operation:
         op_def: the op's definition.
         inputs, outputs: tuples of Outputs.
         device: what its device is constrained to; "" for nothing.
+        gradient_override: takes the place of `op_def.gradient` for this operation, if not None.
     """
 
     __slots__ = (
@@ -171,6 +172,7 @@ class Operation:
         "_control_inputs",
         "_position",
         "device",
+        "gradient_override",
         "graph",
         "inputs",
         "name",
@@ -195,6 +197,7 @@ class Operation:
         self.type = op_def.name
         self.name = name
         self.device = ""
+        self.gradient_override: Callable[..., Sequence[Output | None]] | None = None
         self.inputs = tuple(inputs)
         self._attrs = attrs
         self._control_inputs: tuple[Operation, ...] = ()
