@@ -15,7 +15,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from qanat.core import signature, user_line
 from qanat.core.attrs import REQUIRED, AttrDef, scalar_kind
@@ -26,6 +26,9 @@ from qanat.core.dtypes import DType, as_dtype
 from qanat.core.errors import raise_located
 from qanat.core.operation import Operation, Output
 from qanat.core.signature import ArgDef, Grads, Handle, In, OpDef, Shapes, lookup, registered
+
+if TYPE_CHECKING:
+    from qanat.core.graph import Graph
 
 __all__ = [
     "Grads",
@@ -73,7 +76,10 @@ class OpBuilder:
                 attrs[key] = _attr(op_def, key).check(value)
             if len(attrs) < len(op_def.parameters):
                 _fail_missing(op_def, attrs)
-            graph, inputs = _inputs(op_def, args, attrs)
+            graph = _bind_outputs(op_def, args, attrs)
+            inputs: Sequence[Output] = args
+            if graph is None:
+                graph, inputs = _inputs(op_def, args, attrs)
             node = graph.add_node(op_def, inputs, attrs, name, user_line.capture())
         except (TypeError, ValueError) as error:
             if str(error).startswith("["):
@@ -308,6 +314,28 @@ def _fail_missing(op_def: OpDef, attrs: Mapping[str, Any]) -> None:
     missing = [name for name in op_def.parameters if name not in attrs]
     if missing:
         raise TypeError(f"expected the attrs {', '.join(missing)} too, for {op_def}")
+
+
+def _bind_outputs(op_def: OpDef, args: Sequence[Any], attrs: dict[str, Any]) -> "Graph | None":
+    """The frequent case: single inputs that are Outputs of the right types. Binds the type attrs and
+    gives the graph; None, with no attr bound that `_inputs` would not bind, for all other cases."""
+    if not args or op_def.plain_inputs is None:
+        return None
+    for value in args:
+        if type(value) is not Output:
+            return None
+    graph = args[0].op.graph
+    for value, (fixed, attr, allowed) in zip(args, op_def.plain_inputs, strict=True):
+        dtype = value.dtype
+        if fixed is None:
+            fixed = attrs.setdefault(attr, dtype)
+        if (
+            dtype is not fixed
+            or value.op.graph is not graph
+            or (allowed is not None and dtype not in allowed)
+        ):
+            return None
+    return graph
 
 
 def _inputs(op_def: OpDef, args: Sequence[Any], attrs: dict[str, Any]) -> tuple[Any, list[Output]]:

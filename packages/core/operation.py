@@ -202,12 +202,13 @@ class Operation:
         self._attrs = attrs
         self._control_inputs: tuple[Operation, ...] = ()
         self._position = position
-        self.outputs = tuple(
-            [
-                Output(self, i, dtype, shape)
-                for i, (dtype, shape) in enumerate(zip(output_dtypes, output_shapes, strict=True))
-            ]
-        )
+        if len(output_dtypes) == 1 == len(output_shapes):
+            self.outputs: tuple[Output, ...] = (
+                Output(self, 0, output_dtypes[0], output_shapes[0]),
+            )
+        else:
+            pairs = enumerate(zip(output_dtypes, output_shapes, strict=True))
+            self.outputs = tuple([Output(self, i, dtype, shape) for i, (dtype, shape) in pairs])
         for output in inputs:
             output._consumers.append(self)
 

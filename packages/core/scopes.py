@@ -117,14 +117,13 @@ class Names:
             if mark:
                 self._uses[key] = 1
             return name
-        candidate_key = key
-        while candidate_key in self._uses:
-            candidate_key = f"{key}_{count}"
+        uses = self._uses
+        while (candidate := f"{key}_{count}") in uses:
             count += 1
         if mark:
-            self._uses[key] = count
-            self._uses[candidate_key] = 1
-        return f"{name}_{count - 1}"
+            uses[key] = count + 1
+            uses[candidate] = 1
+        return f"{name}_{count}"
 
 
 def require_same_graph(graph: "Graph", values: "list[Operation | Output]") -> None:

@@ -157,6 +157,9 @@ class OpDef:
     parameters: tuple[str, ...] = ()
     has_lists: bool = False
     defaults: dict[str, Any] = field(default_factory=dict)
+    # For ops without lists among inputs and outputs, by argument: (fixed dtype, type attr, allowed).
+    plain_inputs: tuple[tuple[Any, Any, Any], ...] | None = None
+    plain_outputs: tuple[tuple[Any, Any, Any], ...] | None = None
 
     def __post_init__(self) -> None:
         given = [attr for attr in self.attrs.values() if not attr.inferred]
@@ -166,10 +169,22 @@ class OpDef:
             if name in self.attrs
         )
         self.has_lists = any(arg.is_list for arg in self.inputs)
+        self.plain_inputs = self._plain(self.inputs)
+        self.plain_outputs = self._plain(self.outputs)
         self.defaults = {attr.name: attr.default for attr in given if attr.default is not REQUIRED}
+
+    def _plain(self, args: Sequence[ArgDef]) -> tuple[tuple[Any, Any, Any], ...] | None:
+        if any(arg.is_list for arg in args):
+            return None
+        return tuple(
+            (arg.dtype, arg.type_attr, self.attrs[arg.type_attr].allowed if arg.type_attr else None)
+            for arg in args
+        )
 
     def output_dtypes(self, attrs: Mapping[str, Any]) -> list[DType]:
         """The types of all outputs, lists spread out."""
+        if self.plain_outputs is not None:
+            return [fixed or attrs[attr] for fixed, attr, _ in self.plain_outputs]
         return [dtype for arg in self.outputs for dtype in arg.dtypes(attrs)]
 
     def arguments(self, inputs: Sequence["Output"], attrs: Mapping[str, Any]) -> list[Any]:
@@ -192,6 +207,8 @@ class OpDef:
         Raises:
             ShapeError: the inputs do not fit.
         """
+        if not self.parameters:
+            return self.shape_fn(*self.arguments(inputs, attrs))
         given = {name: attrs[name] for name in self.parameters}
         return self.shape_fn(*self.arguments(inputs, attrs), **given)
 
