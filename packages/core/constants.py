@@ -16,6 +16,8 @@ Array = np.ndarray[Any, Any]
 # Which kinds of given numbers an asked-for kind accepts.
 _ACCEPTS: Final = {"f": "fiu", "i": "iu", "u": "iu", "c": "cfiu", "b": "b", "S": "S", "R": "R"}
 
+_FLOAT32_MAX: Final = float(np.finfo(np.float32).max)
+
 
 def to_array(value: Any, dtype: DType | None = None) -> Array:
     """A new array with the elements of `value`, which is never changed through it.
@@ -28,11 +30,9 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
         TypeError: the elements are of another kind, or of none that a tensor holds.
         ValueError: the lists are ragged, or a number is outside the type's range.
     """
-    if dtype is None or dtype.kind == "f":
-        if type(value) is float:
-            scalar: Array = np.array(value, (dtype or dtypes.float32).as_numpy)
-            if value - value != 0 or scalar - scalar == 0:
-                return scalar
+    if type(value) is float and (dtype is None or dtype is dtypes.float32):
+        if -_FLOAT32_MAX <= value <= _FLOAT32_MAX:
+            return np.array(value, np.float32)
     given = _raw_array(value)
     if given.dtype.kind == "O":
         return _strings(given, value, dtype)
