@@ -1,0 +1,140 @@
+// The module qanat.core._native; its contract is _native.pyi.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "packages/core/native/bindings/graph_reader.h"
+#include "packages/core/native/bindings/numpy_values.h"
+#include "packages/core/native/bindings/python_status.h"
+#include "packages/core/native/executor/cancellation.h"
+#include "packages/core/native/executor/executable.h"
+#include "packages/core/native/executor/kernel_registry.h"
+#include "packages/core/native/executor/resources.h"
+#include "packages/core/native/executor/runtime.h"
+
+namespace nb = nanobind;
+
+namespace qanat {
+namespace {
+
+nb::list list_kernels() {
+  nb::list kernels;
+  for (const KernelDef& def : LoadedKernels::process().all()) {
+    nb::dict types;
+    for (int i = 0; i < def.num_types; ++i) {
+      types[def.types[i].attr] = static_cast<int>(def.types[i].dtype);
+    }
+    kernels.append(nb::make_tuple(def.op, types, def.flags));
+  }
+  return kernels;
+}
+
+nb::dict memory_of(Runtime& runtime) {
+  const MemoryStats stats = runtime.allocator().stats();
+  nb::dict memory;
+  memory["in_use"] = stats.in_use;
+  memory["peak"] = stats.peak;
+  memory["reserved"] = stats.reserved;
+  memory["fresh_pages"] = stats.fresh_pages;
+  return memory;
+}
+
+// Signal handlers run on this thread alone; others need not ask.
+unsigned long main_thread = 0;
+
+// Leaves the handler's exception, KeyboardInterrupt as a rule, with the thread.
+bool interrupted() {
+  nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+Executable* compile(std::shared_ptr<Runtime> runtime, nb::sequence nodes, nb::sequence fetches,
+                    nb::sequence targets) {
+  std::unique_ptr<Executable> executable;
+  raise_if_failed(Executable::compile(std::move(runtime), read_graph(nodes, fetches, targets),
+                                      &executable));
+  return executable.release();
+}
+
+// Keeps `feeds` alive as a whole; an array that is lent gets a reference of its own, because the
+// sequence may change under way.
+void feed_all(Step* step, const Plan& plan, nb::handle feeds, std::vector<nb::object>* lent) {
+  nb::object fast = nb::steal(PySequence_Fast(feeds.ptr(), "expected a sequence of feeds"));
+  if (!fast.is_valid()) throw nb::python_error();
+  const auto given = static_cast<size_t>(PySequence_Fast_GET_SIZE(fast.ptr()));
+  if (given < plan.args.size()) {
+    raise(error(StatusCode::kInvalidArgument,
+                format("expected %zu feeds, got %zu", plan.args.size(), given)));
+  }
+  for (size_t i = 0; i < plan.args.size(); ++i) {
+    if (plan.args[i] < 0) continue;
+    nb::object value =
+        nb::borrow(PySequence_Fast_GET_ITEM(fast.ptr(), static_cast<Py_ssize_t>(i)));
+    if (feed(step, i, plan.arg_dtypes[i], value.ptr())) lent->push_back(std::move(value));
+  }
+}
+
+nb::list run(Executable& executable, nb::handle feeds, double deadline_s,
+             const Cancellation* cancellation) {
+  std::vector<nb::object> lent;  // outlives the lease
+  Executable::Lease step(&executable);
+  feed_all(step.operator->(), executable.plan(), feeds, &lent);
+  StepOptions options;
+  options.cancellation = cancellation;
+  if (deadline_s > 0) {
+    const std::chrono::duration<double> left(std::min(deadline_s, 1e9));
+    options.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(left);
+  }
+  if (PyThread_get_thread_ident() == main_thread) options.interrupted = interrupted;
+  Status status;
+  {
+    nb::gil_scoped_release no_gil;
+    status = step->run(options);
+  }
+  if (!status.ok()) {
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    raise(status);
+  }
+  nb::list results;
+  for (Tensor& result : step->results()) results.append(to_python(std::move(result)));
+  return results;
+}
+
+}  // namespace
+}  // namespace qanat
+
+NB_MODULE(_native, m) {
+  using namespace qanat;  // NOLINT: the names bound below
+  if (!load_numpy()) throw nb::python_error();
+  main_thread = nb::cast<unsigned long>(
+      nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  add_status_error(m);
+  m.def("load_kernel_library", [](const std::string& path) {
+    raise_if_failed(LoadedKernels::process().load_library(path));
+  }, nb::arg("path"));
+  m.def("kernels", &list_kernels);
+
+  nb::class_<Resources>(m, "Resources")
+      .def(nb::init<>())
+      .def("clear", [](Resources& self, const std::string& container) { self.clear(container); },
+           nb::arg("container"));
+  nb::class_<Runtime>(m, "Runtime")
+      .def(nb::init<int, std::shared_ptr<Resources>>(), nb::arg("threads"), nb::arg("resources"))
+      .def("memory", &memory_of);
+  nb::class_<Cancellation>(m, "Cancellation")
+      .def(nb::init<>())
+      .def("cancel", [](Cancellation& self, int code, const std::string& message) {
+        self.cancel(static_cast<StatusCode>(code), message);
+      }, nb::arg("code"), nb::arg("message"));
+  nb::class_<Executable>(m, "Executable")
+      .def(nb::new_(&compile), nb::arg("runtime"), nb::arg("nodes"), nb::arg("fetches"),
+           nb::arg("targets"))
+      .def("run", &run, nb::arg("feeds"), nb::arg("deadline_s") = 0.0,
+           nb::arg("cancellation") = nb::none());
+}

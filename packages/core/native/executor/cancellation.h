@@ -1,0 +1,35 @@
+// How somebody outside ends steps.
+#ifndef PACKAGES_CORE_NATIVE_EXECUTOR_CANCELLATION_H_
+#define PACKAGES_CORE_NATIVE_EXECUTOR_CANCELLATION_H_
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "packages/core/native/base/status.h"
+
+namespace qanat {
+
+// Thread-safe. The first cancel() counts; it is for good.
+class Cancellation {
+ public:
+  void cancel(StatusCode code, std::string message) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (cancelled_.load(std::memory_order_relaxed)) return;
+    reason_ = error(code, std::move(message));
+    cancelled_.store(true, std::memory_order_release);
+  }
+  bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+  // Why; only once cancelled.
+  const Status& reason() const { return reason_; }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> cancelled_{false};
+  Status reason_;
+};
+
+}  // namespace qanat
+
+#endif  // PACKAGES_CORE_NATIVE_EXECUTOR_CANCELLATION_H_

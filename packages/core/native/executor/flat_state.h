@@ -1,0 +1,68 @@
+// Which nodes of a step may run: for plans without loops whose nodes may run at the same time.
+#ifndef PACKAGES_CORE_NATIVE_EXECUTOR_FLAT_STATE_H_
+#define PACKAGES_CORE_NATIVE_EXECUTOR_FLAT_STATE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "packages/core/native/device/thread_pool.h"
+#include "packages/core/native/executor/plan.h"
+#include "packages/core/native/executor/step_context.h"
+
+namespace qanat {
+
+class Step;
+
+// Counts down each node's dependencies. A cheap node runs on the thread that made it ready; an
+// expensive one goes to a set that idle threads of the pool take from, too. Of what it may run a thread
+// takes the node that stands first in the plan, so that memory is needed about as in order.
+class FlatState {
+ public:
+  explicit FlatState(Step* step);
+
+  // Runs the step to its end; `context` is the calling thread's.
+  void run(StepContext* context);
+
+  // One use of a value that several nodes need: true at the last.
+  bool use_up(int32_t slot) { return uses_[slot].fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  bool last_use(int32_t slot) const { return uses_[slot].load(std::memory_order_acquire) == 1; }
+
+ private:
+  // A thread's own list of ready cheap nodes: a heap, first of the plan on top.
+  struct Worker {
+    std::unique_ptr<StepContext> own_context;  // none for the calling thread
+    StepContext* context = nullptr;
+    std::vector<int32_t> ready;
+  };
+
+  void reset(StepContext* context);
+  void work(Worker* worker);
+  int32_t next(Worker* worker);
+  int32_t take_expensive(int32_t before);
+  void complete(const NodePlan& node, Worker* worker);
+  void make_ready(int32_t node, Worker* worker, int* expensive);
+  void help();
+  bool finished() const;
+
+  Step& step_;
+  ThreadPool& pool_;
+  ThreadPool::Offer offer_;
+  std::vector<int32_t> by_rank_;  // expensive nodes
+  std::unique_ptr<std::atomic<int32_t>[]> dependencies_;
+  std::unique_ptr<std::atomic<int32_t>[]> uses_;
+  std::unique_ptr<std::atomic<uint64_t>[]> expensive_;  // ready ones, a bit each, by rank
+  int32_t words_;
+  std::atomic<int32_t> num_expensive_{0};
+  std::atomic<int32_t> remaining_{0};
+  Worker main_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::mutex mutex_;
+  std::vector<Worker*> idle_;  // guarded by mutex_
+};
+
+}  // namespace qanat
+
+#endif  // PACKAGES_CORE_NATIVE_EXECUTOR_FLAT_STATE_H_

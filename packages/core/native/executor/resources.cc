@@ -1,0 +1,100 @@
+#include "packages/core/native/executor/resources.h"
+
+namespace qanat {
+
+bool Variable::initialized() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return value_.buffer != nullptr;
+}
+
+Status Variable::uninitialized() const {
+  return error(StatusCode::kFailedPrecondition,
+               "expected variable \"" + name_ +
+                   "\" to be initialised, got no value: run its initializer first");
+}
+
+Status Variable::read(Tensor* value) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (value_.buffer == nullptr) return uninitialized();
+  *value = value_;
+  return {};
+}
+
+Status Variable::assign(const Tensor& value, Allocator* allocator) {
+  if (value.view.dtype != dtype_) {
+    return error(StatusCode::kInvalidArgument,
+                 format("expected a value of %s for variable \"%s\", got %s", dtype_name(dtype_),
+                        name_.c_str(), dtype_name(value.view.dtype)));
+  }
+  Tensor kept;
+  if (value.buffer->kind == BufferKind::kBorrowed) {
+    Status status = value.copy_to(&kept, allocator);
+    if (!status.ok()) return status;
+  } else {
+    kept = value;
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::swap(value_, kept);
+  return {};
+}
+
+Status Variable::lock(TensorView** value, Allocator* allocator) {
+  mutex_.lock();
+  Status status;
+  if (value_.buffer == nullptr) {
+    status = uninitialized();
+  } else if (!value_.buffer->exclusive()) {
+    Tensor copy;
+    status = value_.copy_to(&copy, allocator);
+    if (status.ok()) std::swap(value_, copy);
+  }
+  if (!status.ok()) {
+    mutex_.unlock();
+    return status;
+  }
+  *value = &value_.view;
+  return {};
+}
+
+Resources::~Resources() {
+  for (const auto& [name, container] : containers_) unref_all(container);
+}
+
+Status Resources::variable(std::string_view container, std::string_view name, DType dtype,
+                           Variable** variable) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto place = containers_.find(container);
+  if (place == containers_.end()) place = containers_.try_emplace(std::string(container)).first;
+  auto found = place->second.find(name);
+  if (found == place->second.end()) {
+    auto* made = new Variable(std::string(name), dtype);
+    found = place->second.try_emplace(std::string(name), made).first;
+  }
+  if (found->second->dtype() != dtype) {
+    return error(StatusCode::kInvalidArgument,
+                 format("expected variable \"%s\" to be of %s, got one of %s",
+                        found->second->name().c_str(), dtype_name(dtype),
+                        dtype_name(found->second->dtype())));
+  }
+  *variable = found->second;
+  (*variable)->ref();
+  return {};
+}
+
+void Resources::clear(std::string_view container) {
+  Container forgotten;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto place = containers_.find(container);
+    if (place == containers_.end()) return;
+    forgotten = std::move(place->second);
+    containers_.erase(place);
+  }
+  unref_all(forgotten);
+}
+
+void Resources::unref_all(const Container& container) {
+  for (const auto& [name, variable] : container) variable->unref();
+}
+
+}  // namespace qanat

@@ -1,0 +1,102 @@
+#include "packages/core/native/executor/step.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace qanat {
+
+Step::Step(const Plan& plan, Runtime* runtime)
+    : plan_(plan), runtime_(*runtime), slots_(plan.slots.size()), lent_(plan.args.size()), results_(plan.fetches.size()), main_(this, true) {
+  std::copy(plan.constants.begin(), plan.constants.end(), slots_.begin());
+  for (const InputPlan& input : plan.inputs) inputs_.push_back(&slots_[input.slot].view);
+  for (Buffer& header : lent_) header.kind = BufferKind::kBorrowed;
+  if (plan.concurrent && runtime->pool().threads() > 1) flat_ = std::make_unique<FlatState>(this);
+}
+
+Step::~Step() = default;
+
+// Stopped until it runs: a step that never does must be cleared as one that failed.
+void Step::begin() {
+  stopped_.store(true, std::memory_order_relaxed);
+  main_.enter(flat_ != nullptr);
+}
+
+Tensor* Step::arg(size_t index) {
+  const int32_t slot = plan_.args[index];
+  if (slot < 0) return nullptr;
+  const SlotPlan& planned = plan_.slots[slot];
+  return planned.uses > 0 || planned.fetched ? &slots_[slot] : nullptr;
+}
+
+Status Step::allocate_arg(size_t index, const Shape& shape) {
+  return arg(index)->allocate(plan_.arg_dtypes[index], shape, &runtime_.allocator(), main_.cache());
+}
+
+void Step::lend_arg(size_t index, void* data, const Shape& shape) {
+  Buffer& header = lent_[index];
+  header.refs.store(1, std::memory_order_relaxed);
+  header.data = data;
+  Tensor& tensor = *arg(index);
+  tensor.buffer = &header;
+  tensor.view = {data, plan_.arg_dtypes[index], shape};
+}
+
+Status Step::run(const StepOptions& options) {
+  options_ = &options;
+  signals_timed_ = false;
+  stopped_.store(false, std::memory_order_relaxed);
+  const bool limited = options.cancellation != nullptr || options.deadline.has_value();
+  if (!limited || main_.poll()) {
+    if (flat_ != nullptr) {
+      flat_->run(&main_);
+    } else {
+      run_in_order();
+    }
+  }
+  options_ = nullptr;
+  if (!stopped()) return collect_results();
+  return std::exchange(failure_, Status{});
+}
+
+void Step::run_in_order() {
+  for (const NodePlan& node : plan_.nodes) {
+    if (!main_.execute(node)) return;
+  }
+}
+
+void Step::fail(Status status) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (stopped_.load(std::memory_order_relaxed)) return;
+  failure_ = std::move(status);
+  stopped_.store(true, std::memory_order_release);
+}
+
+Status Step::collect_results() {
+  const auto constants = static_cast<int32_t>(plan_.constants.size());
+  for (size_t i = 0; i < results_.size(); ++i) {
+    const FetchPlan& fetch = plan_.fetches[i];
+    Tensor& slot = slots_[fetch.slot];
+    const bool needed = fetch.again || fetch.slot < constants;
+    if (!needed && slot.buffer->exclusive()) {
+      results_[i] = std::move(slot);
+      continue;
+    }
+    Status status = slot.copy_to(&results_[i], &runtime_.allocator(), main_.cache());
+    if (!status.ok()) {
+      fail(status);
+      return status;
+    }
+    if (!needed) slot.reset(main_.cache());
+  }
+  return {};
+}
+
+void Step::end() {
+  if (stopped()) {
+    for (size_t i = plan_.constants.size(); i < slots_.size(); ++i) slots_[i].reset(main_.cache());
+  }
+  for (Tensor& result : results_) result.reset(main_.cache());
+  main_.leave();
+}
+
+}  // namespace qanat

@@ -1,0 +1,77 @@
+// One thread's part in one step: runs nodes, and is what their kernels see of the world.
+#ifndef PACKAGES_CORE_NATIVE_EXECUTOR_STEP_CONTEXT_H_
+#define PACKAGES_CORE_NATIVE_EXECUTOR_STEP_CONTEXT_H_
+
+#include <vector>
+
+#include "packages/core/native/executor/plan.h"
+#include "packages/core/native/executor/resources.h"
+#include "packages/core/native/kernel/kernel.h"
+#include "packages/core/native/memory/allocator.h"
+
+namespace qanat {
+
+class Step;
+
+class StepContext final : public KernelContext {
+ public:
+  // `main`: belongs to the thread that called for the step.
+  StepContext(Step* step, bool main) : step_(*step), main_(main) {}
+
+  // Around its part in a step. `counted`: other contexts may run nodes of this step at the same time,
+  // so uses of values are counted; else nodes run in the order of the plan, and the last is known.
+  void enter(bool counted);
+  void leave();
+  Allocator::Cache* cache() const { return cache_; }
+
+  // False where the step has failed.
+  bool execute(const NodePlan& node);
+
+  // Looks at what may end the step from outside: cancellation, the deadline, the caller's signals.
+  // False where one did.
+  bool poll();
+
+  void fail(StatusCode code, const char* message) override;
+  bool failed() const override { return failed_; }
+  TensorView* output(int i, const Shape& shape) override;
+  TensorView* output_reusing(int i, const Shape& shape, const int* candidates, int count) override;
+  bool output_alias(int i, int from, const Shape& shape) override;
+  void* scratch(size_t bytes) override;
+  Parallel& parallel() override;
+  bool output_variable(int i, std::string_view container, std::string_view name,
+                       DType dtype) override;
+  bool variable_initialized(int handle) override;
+  bool read_variable(int handle, int output) override;
+  bool assign_variable(int handle, int value) override;
+  bool lock_variables(const int* handles, int count, TensorView** values) override;
+  void unlock_variables(const int* handles, int count) override;
+
+ private:
+  bool run_kernel(const NodePlan& node);
+  void run_identity(const NodePlan& node);
+  void release_inputs(const NodePlan& node);
+  void drop_outputs(const NodePlan& node);
+
+  Tensor& input_slot(int i);
+  Tensor& output_slot(int i);
+  // Whether input i's value dies with this node and nobody else holds its buffer.
+  bool reusable(int i);
+  bool fail_with(const Status& status);
+  Variable* variable(int handle);
+  bool variables(const int* handles, int count);
+
+  Step& step_;
+  const bool main_;
+  bool counted_ = false;
+  bool failed_ = false;  // this node
+  const NodePlan* node_ = nullptr;
+  Allocator::Cache* cache_ = nullptr;
+  // Work until the next poll(), in bytes written; a node costs some, too.
+  int64_t budget_ = 0;
+  std::vector<Buffer*> scratch_;
+  std::vector<Variable*> variables_;  // of the last call of variables(): each once, in locking order
+};
+
+}  // namespace qanat
+
+#endif  // PACKAGES_CORE_NATIVE_EXECUTOR_STEP_CONTEXT_H_
