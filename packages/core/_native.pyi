@@ -24,7 +24,7 @@ def load_kernel_library(path: str) -> None:
     no-op."""
 
 def kernels() -> list[tuple[str, dict[str, int], int]]:
-    """All loaded kernels as (op, {type attr: DataType number}, flags)."""
+    """All kernels, loaded and built in, as (op, {type attr: DataType number}, flags)."""
 
 class Resources:
     """Variables by (container, name). Sessions that share one share their state."""

@@ -14,11 +14,23 @@ py_library(
 )
 """
 
+_HEADERS = """
+cc_library(
+    name = "{name}_headers",
+    hdrs = glob(["site/{name}/{folder}/**/*.h"]),
+    # Headers found through `includes` are not among an action's recorded inputs: this compiles their
+    # users again when the version changes.
+    defines = ["QANAT_{tag}_VERSION={version}"],
+    includes = ["site/{name}/{folder}"],
+)
+"""
+
 def _pypi_libraries_impl(rctx):
     python = rctx.os.environ.get("QANAT_PYTHON") or python_on_path(rctx)
     lock = parse_lock(rctx.read(rctx.attr.lock))
     wheels = pip_download(rctx, python, lock.values(), "wheels")
     build = [
+        "load(\"@rules_cc//cc:defs.bzl\", \"cc_library\")",
         "load(\"@rules_python//python:defs.bzl\", \"py_library\")",
         "package(default_visibility = [\"//visibility:public\"])",
     ]
@@ -26,13 +38,21 @@ def _pypi_libraries_impl(rctx):
         requires = unpack(rctx, python, wheels[name], "site/" + name)
         rctx.file("stamp/%s.txt" % name, line + "\n", executable = False)
         build.append(_LIBRARY.format(name = name, deps = repr([":" + r for r in requires if r in lock])))
+    for name, folder in sorted(rctx.attr.headers.items()):
+        version = lock[name].split("==")[1].split(" ")[0]
+        build.append(_HEADERS.format(name = name, folder = folder, tag = name.upper(), version = version))
     rctx.delete("wheels")
     rctx.file("BUILD.bazel", "\n".join(build))
 
 pypi_libraries = repository_rule(
-    doc = "Every locked distribution as a py_library `@NAME//:distribution`, with what it requires.",
+    doc = """Every locked distribution as a py_library `@NAME//:distribution`, with what it requires.
+
+    `headers`: the folder of C headers of some, which become a cc_library `@NAME//:distribution_headers`.""",
     implementation = _pypi_libraries_impl,
-    attrs = {"lock": attr.label(allow_single_file = True, mandatory = True)},
+    attrs = {
+        "headers": attr.string_dict(),
+        "lock": attr.label(allow_single_file = True, mandatory = True),
+    },
     # The interpreter whose wheels are taken: the one that runs them.
     environ = ["QANAT_PYTHON"],
 )

@@ -6,17 +6,11 @@
 #include <utility>
 
 #include "packages/core/native/bindings/numpy_values.h"
-#include "packages/core/native/bindings/python_status.h"
 
 namespace nb = nanobind;
 
 namespace qanat {
 namespace {
-
-[[noreturn]] void refuse(const std::string& what, nb::handle got) {
-  raise(error(StatusCode::kInvalidArgument, "expected " + what + ", got " +
-                                                nb::cast<std::string>(nb::repr(got))));
-}
 
 std::string read_text(nb::handle value) {
   if (nb::isinstance<nb::bytes>(value)) {
@@ -44,33 +38,28 @@ bool is_tagged(nb::handle value, const char* tag) {
   return nb::isinstance<nb::str>(first) && nb::cast<std::string>(first) == tag;
 }
 
-// By its first float or string; of integers where it has neither. Types count as their numbers.
-AttrValue read_list(const char* name, nb::handle list) {
+AttrValue read_list(nb::handle list) {
   IntList integers;
   FloatList floats;
   StringList strings;
   for (nb::handle item : list) {
-    if (is_tagged(item, "type")) {
-      integers.push_back(nb::cast<int64_t>(item[1]));
-    } else if (nb::isinstance<nb::bytes>(item) || nb::isinstance<nb::str>(item)) {
+    if (nb::isinstance<nb::bytes>(item)) {
       strings.push_back(read_text(item));
     } else if (PyFloat_Check(item.ptr())) {
-      floats.resize(integers.size() + floats.size());
       floats.push_back(nb::cast<double>(item));
     } else if (PyLong_Check(item.ptr())) {
       integers.push_back(nb::cast<int64_t>(item));
-    } else {
-      refuse(std::string("numbers or bytes in the list attr \"") + name + "\"", item);
+      floats.push_back(nb::cast<double>(item));
     }
   }
-  if (!strings.empty()) return strings;
-  if (floats.empty()) return integers;
-  floats.clear();
-  for (nb::handle item : list) floats.push_back(PyFloat_AsDouble(item.ptr()));
-  return floats;
+  const size_t size = nb::len(list);
+  if (integers.size() == size) return integers;
+  if (floats.size() == size) return floats;
+  if (strings.size() == size) return strings;
+  return {};
 }
 
-AttrValue read_attr(const char* name, nb::handle value) {
+AttrValue read_attr(nb::handle value) {
   PyObject* object = value.ptr();
   if (PyBool_Check(object)) return object == Py_True;
   if (PyLong_Check(object)) return nb::cast<int64_t>(value);
@@ -78,7 +67,8 @@ AttrValue read_attr(const char* name, nb::handle value) {
   if (PyBytes_Check(object) || PyUnicode_Check(object)) return read_text(value);
   if (is_tagged(value, "type")) return read_dtype(value[1]);
   if (is_tagged(value, "shape")) return read_shape(value[1]);
-  if (PyList_Check(object) || PyTuple_Check(object)) return read_list(name, value);
+  if (PyList_Check(object) || PyTuple_Check(object)) return read_list(value);
+  if (value.is_none()) return {};
   return tensor_from_array(object);
 }
 
@@ -89,8 +79,7 @@ NodeDef read_node(nb::handle tuple) {
   for (nb::handle input : tuple[2]) node.inputs.push_back(read_port(input));
   for (nb::handle control : tuple[3]) node.control_inputs.push_back(nb::cast<int>(control));
   for (nb::handle item : tuple[4].attr("items")()) {
-    const std::string name = nb::cast<std::string>(item[0]);
-    node.attrs.emplace(name, read_attr(name.c_str(), item[1]));
+    node.attrs.emplace(nb::cast<std::string>(item[0]), read_attr(item[1]));
   }
   for (nb::handle dtype : tuple[5]) node.outputs.push_back(read_dtype(dtype));
   return node;

@@ -32,6 +32,7 @@ nb::list list_kernels() {
     }
     kernels.append(nb::make_tuple(def.op, types, def.flags));
   }
+  for (const char* op : kBuiltInOps) kernels.append(nb::make_tuple(op, nb::dict(), 0));
   return kernels;
 }
 

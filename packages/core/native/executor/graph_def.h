@@ -22,7 +22,8 @@ struct PartialShape {
   bool known_rank = true;
 };
 
-using AttrValue = std::variant<bool, int64_t, double, std::string, DType, PartialShape, Tensor,
+// std::monostate is a value that no kernel can ask for.
+using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::string, DType, PartialShape, Tensor,
                                IntList, FloatList, StringList>;
 
 // One output of one node.

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace qanat {
@@ -33,12 +34,18 @@ std::string describe(const NodeDef& node) {
   return text + "}";
 }
 
+// A list of types, which is a list of their numbers, meets a constraint if each of its types does.
+bool meets(const NodeDef& node, const TypeConstraint& constraint) {
+  if (const DType* dtype = node.attr<DType>(constraint.attr)) return *dtype == constraint.dtype;
+  const IntList* types = node.attr<IntList>(constraint.attr);
+  return types != nullptr && std::all_of(types->begin(), types->end(), [&](int64_t number) {
+           return number == static_cast<int64_t>(constraint.dtype);
+         });
+}
+
 bool serves(const KernelDef& def, const NodeDef& node) {
-  for (int i = 0; i < def.num_types; ++i) {
-    const DType* dtype = node.attr<DType>(def.types[i].attr);
-    if (dtype == nullptr || *dtype != def.types[i].dtype) return false;
-  }
-  return true;
+  return std::all_of(def.types, def.types + def.num_types,
+                     [&](const TypeConstraint& constraint) { return meets(node, constraint); });
 }
 
 // Whether some node is served by both: no attr tells them apart.

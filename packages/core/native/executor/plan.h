@@ -12,6 +12,9 @@
 
 namespace qanat {
 
+// The ops that the executor runs itself, beside "_Arg", which stands for a fed value.
+inline constexpr const char* kBuiltInOps[] = {"Const", "Identity", "NoOp"};
+
 // How the executor treats a node. Constants and fed values are no nodes of a plan but filled slots.
 enum class Role : uint8_t { kKernel, kIdentity, kNoOp };
 
