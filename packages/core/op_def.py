@@ -132,8 +132,8 @@ def op(
         outputs: TensorFlow's notation, such as "y: T" or "idx: int32, values: N * T"; "" for none.
         stateful: whether nodes are never merged and never folded.
         differentiable: False where no gradient is meant to exist.
-        pointwise: whether an element of the output depends on the elements in its place alone, after
-            broadcasting.
+        pointwise: whether an element of the output depends on the elements in its place alone,
+            after broadcasting.
         type_attrs: for each type attr, the allowed dtypes, or a pair (allowed, default).
 
     Raises:

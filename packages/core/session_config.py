@@ -12,12 +12,14 @@ class SessionConfig:
         threads: that compute at once, the callers' own included; None for the CPUs this process may
             use.
         allow_soft_placement: whether a device constraint that cannot be met is dropped.
+        optimise: whether steps are rewritten before they run (see `qanat.core.passes.optimise`).
         plan_cache_size: how many kinds of steps (fetches and feeds) are kept compiled.
         operation_timeout_in_ms: the time limit of steps that have none of their own; 0 for none.
     """
 
     threads: int | None = None
     allow_soft_placement: bool = False
+    optimise: bool = True
     plan_cache_size: int = 256
     operation_timeout_in_ms: int = 0
 

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from qanat.core.device_name import DeviceName
 from qanat.core.kernel_table import kernel_table
 from qanat.core.passes.compile import compile_step
+from qanat.core.passes.optimise import optimise
 from qanat.core.passes.place import place
 from qanat.core.passes.step_graph import StepGraph
 from qanat.core.passes.verify import verify
@@ -76,6 +77,8 @@ class LocalTarget:
             ),
             "place",
         )
+        if self._config.optimise:
+            placed = verify(optimise(placed, kernel_table()), "optimise")
         try:
             return placed, compile_step(placed, self._runtime)
         except _native.StatusError as error:

@@ -1,0 +1,230 @@
+"""Pointwise ops in one pass over memory: one node that runs a small program, tile by tile.
+
+A program is text, one instruction after the other:
+
+    t0=Mul(s0,h0);t1=Add(t0,v1);t2=Mul(s2,t1);h0=t1;h1-=t2
+
+`v1` is an element of the value input 1, `s0` the only element of input 0, `h0` an element of the
+variable behind handle 0, `t1` an earlier result. Instructions that write stand last: `h0=` replaces
+a variable's value, `h1-=` and `h1+=` change it, `out=` gives the node's output.
+"""
+
+from functools import reduce
+from typing import Annotated
+
+from qanat.core import dtypes
+from qanat.core.dtypes import DType
+from qanat.core.op_def import In, OpDef, Shapes, lookup, op
+from qanat.core.passes.optimise import Rewriter, rewrite
+from qanat.core.passes.step_graph import Node, Ref
+from qanat.core.shapes import TensorShape
+
+T = Annotated[list[In], "N * T"]
+Handles = Annotated[list[In], "H * resource"]
+
+# What a program may end with: how an update of a variable is written.
+_UPDATES = {"AssignVariableOp": "=", "AssignAddVariableOp": "+=", "AssignSubVariableOp": "-="}
+_READ = "ReadVariableOp"
+# The halves are computed in float32 and rounded after each op: nothing is gained by joining them.
+_DTYPES = frozenset({dtypes.float32, dtypes.float64})
+# Keeps the program's tiles within the L1 cache.
+_MOST_NODES = 48
+
+
+@op(
+    "_FusedElementwise",
+    outputs="outputs: M * T",
+    T=_DTYPES,
+    stateful=True,
+    differentiable=False,
+)
+def fused_elementwise(
+    handles: Handles, values: T, *, program: str, shape: TensorShape, M: int
+) -> Shapes:  # noqa: N803 (the attr's name)
+    """Runs `program` for each element.
+
+    Args:
+        handles: the variables it reads and updates, all of `shape`.
+        values: of `shape`, or of one element.
+        program: see the module.
+        shape: of the output, fully known.
+        M: the number of outputs, 0 or 1.
+    """
+    return [shape] * M
+
+
+def is_fusible(op_def: OpDef) -> bool:
+    """Whether programs may contain the op: pointwise, one type for all inputs and the output, no
+    attributes."""
+    args = (*op_def.inputs, *op_def.outputs)
+    return (
+        op_def.pointwise
+        and not op_def.parameters
+        and len({arg.type_attr for arg in args}) == 1
+        and args[0].type_attr is not None
+    )
+
+
+@rewrite("elementwise")
+def fuse_elementwise(step: Rewriter, node: Node) -> None:
+    """Joins a node with what it alone uses, and with the updates of variables that use the same."""
+    region = _Region.around(step, node)
+    if region is None:
+        return
+    region.grow()
+    if len(region.nodes) > 1 and region.is_closed():
+        step.replace(list(region.nodes), *_Program(region).node())
+
+
+class _Region:
+    """Nodes of one shape, dtype and device that become one program."""
+
+    def __init__(self, step: Rewriter, root: Node, shape: TensorShape, dtype: DType) -> None:
+        self.step = step
+        self.root = root
+        self.shape = shape
+        self.dtype = dtype
+        self.nodes: dict[str, Node] = {root.name: root}
+
+    @classmethod
+    def around(cls, step: Rewriter, root: Node) -> "_Region | None":
+        if root.op in _UPDATES:
+            value = root.inputs[1]
+            producer = step.producer(value)
+            shape, dtype = producer.shapes[value.port], producer.dtypes[value.port]
+        elif is_fusible(root.op_def):
+            shape, dtype = root.shapes[0], root.dtypes[0]
+        else:
+            return None
+        known = shape.is_fully_defined() and dtype in _DTYPES
+        return cls(step, root, shape, dtype) if known else None
+
+    def updates(self) -> list[Node]:
+        return [node for node in self.nodes.values() if node.op in _UPDATES]
+
+    def values(self, node: Node) -> tuple[Ref, ...]:
+        """The inputs that are computed with."""
+        if node.op in _UPDATES:
+            return node.inputs[1:]
+        return () if node.op == _READ else node.inputs
+
+    def grow(self) -> None:
+        """Takes in nodes until none fits any more."""
+        found = True
+        while found:
+            found = False
+            for ref in [ref for node in self.nodes.values() for ref in self.values(node)]:
+                if ref.node not in self.nodes and self._take(self.step.producer(ref)):
+                    found = True
+
+    def is_closed(self) -> bool:
+        """Whether a variable that is replaced is also read here: only then it surely has a value of
+        this shape already."""
+        read = {node.inputs[0] for node in self.nodes.values() if node.op == _READ}
+        replaced = [node for node in self.updates() if _UPDATES[node.op] == "="]
+        return all(node.inputs[0] in read for node in replaced)
+
+    def _take(self, node: Node) -> bool:
+        if not self._fits(node):
+            return False
+        more = {node.name: node}
+        for name in self.step.consumers(node):
+            user = self.step.nodes[name]
+            if name not in self.nodes and self._is_new_update(user, node, more):
+                more[name] = user
+        if len(self.nodes) + len(more) > _MOST_NODES:
+            return False
+        if not self.step.is_private(node, {*self.nodes, *more}):
+            return False
+        self.nodes.update(more)
+        return True
+
+    def _fits(self, node: Node) -> bool:
+        if node.device != self.root.device or len(node.dtypes) != 1:
+            return False
+        if node.dtypes[0] is not self.dtype or node.shapes[0] != self.shape:
+            return False
+        if node.op == _READ:
+            return any(update.inputs[0] == node.inputs[0] for update in self.updates())
+        return is_fusible(node.op_def) and all(map(self._is_operand, node.inputs))
+
+    def _is_operand(self, ref: Ref) -> bool:
+        shape = self.step.producer(ref).shapes[ref.port]
+        return shape == self.shape or _is_single(shape)
+
+    def _is_new_update(self, user: Node, value: Node, more: dict[str, Node]) -> bool:
+        """Whether a user of `value` updates a variable that nothing here updates yet."""
+        if user.op not in _UPDATES or user.inputs[1].node != value.name:
+            return False
+        known = (*self.nodes.values(), *more.values())
+        updated = [node.inputs[0] for node in known if node.op in _UPDATES]
+        return user.device == self.root.device and user.inputs[0] not in updated
+
+
+def _is_single(shape: TensorShape) -> bool:
+    """Whether a tensor of that shape is a scalar: broadcasting it changes no shape."""
+    return shape.rank == 0
+
+
+class _Program:
+    """A region written down."""
+
+    def __init__(self, region: _Region) -> None:
+        self._region = region
+        self._handles: dict[Ref, int] = {}
+        self._values: dict[Ref, int] = {}
+        self._text: list[str] = []
+        self._names: dict[str, str] = {}
+        order = [n for n in region.step.order(region.nodes) if n.op not in _UPDATES]
+        for node in order:
+            self._names[node.name] = self._compute(node)
+        for update in region.updates():
+            handle = self._number(self._handles, update.inputs[0])
+            self._text.append(f"h{handle}{_UPDATES[update.op]}{self._operand(update.inputs[1])}")
+
+    def node(self) -> tuple[Node, dict[Ref, Ref]]:
+        """The fused node, and what stands for the values used outside."""
+        root = self._region.root
+        has_output = root.op not in _UPDATES
+        if has_output:
+            self._text.append(f"out={self._names[root.name]}")
+        fused = root.replace(
+            op_def=lookup("_FusedElementwise"),
+            inputs=(*self._handles, *self._values),
+            attrs={
+                "H": len(self._handles),
+                "N": len(self._values),
+                "M": int(has_output),
+                "T": self._region.dtype,
+                "shape": self._region.shape,
+                "program": ";".join(self._text),
+            },
+        )
+        same = Ref(root.name, 0)
+        return fused, {same: same} if has_output else {}
+
+    def _compute(self, node: Node) -> str:
+        if node.op == _READ:
+            return f"h{self._number(self._handles, node.inputs[0])}"
+        operands = list(map(self._operand, node.inputs))
+        if node.op != "AddN":
+            return self._call(node.op, *operands)
+        return reduce(lambda total, operand: self._call("Add", total, operand), operands)
+
+    def _call(self, op_name: str, *operands: str) -> str:
+        """Writes an instruction; the name of its result."""
+        name = f"t{len(self._text)}"
+        self._text.append(f"{name}={op_name}({','.join(operands)})")
+        return name
+
+    def _operand(self, ref: Ref) -> str:
+        if ref.node in self._names:
+            return self._names[ref.node]
+        single = _is_single(self._region.step.producer(ref).shapes[ref.port])
+        kind = "s" if single and self._region.shape.rank != 0 else "v"
+        return f"{kind}{self._number(self._values, ref)}"
+
+    @staticmethod
+    def _number(among: dict[Ref, int], ref: Ref) -> int:
+        return among.setdefault(ref, len(among))
+
