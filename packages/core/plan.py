@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import chain
+from operator import call
 from typing import TYPE_CHECKING, Any
 
 from qanat.core.feeds import Feed
@@ -67,7 +68,7 @@ class Plan:
         """
         if self._expansions:
             values = [value for _, value in chain.from_iterable(self._expanded(keys, values))]
-        feeds = [convert(value) for convert, value in zip(self._feeds, values, strict=True)]
+        feeds = [*map(call, self._feeds, values)]
         try:
             results = self._run(feeds, deadline_s, self._cancellation)
         except Exception as error:
@@ -79,10 +80,10 @@ class Plan:
         run, rebuild, converts = self._run, self._rebuild, self._feeds
         cancellation, fail, count = self._cancellation, self._fail, len(keys)
 
-        def call(*values: Any) -> Any:
+        def run_step(*values: Any) -> Any:
             if len(values) != count:
                 raise TypeError(f"expected {count} values, one a feed, got {len(values)}")
-            feeds = [convert(value) for convert, value in zip(converts, values, strict=True)]
+            feeds = [*map(call, converts, values)]
             try:
                 results = run(feeds, deadline_s, cancellation)
             except Exception as error:
@@ -91,7 +92,7 @@ class Plan:
 
         if self._expansions:
             return lambda *values: self.run(keys, values, deadline_s)
-        return call
+        return run_step
 
     def _expanded(self, keys: Sequence[Any], values: Sequence[Any]) -> list[Any]:
         return [
