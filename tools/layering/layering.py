@@ -69,7 +69,7 @@ class Arrows:
     def __init__(self, root: pathlib.Path) -> None:
         self.users = {
             target.name.removeprefix("users_of.").replace(".", "/"): target.values("packages")
-            for target in build_files.read(root, "packages")
+            for target in build_files.Reader(root).targets("packages")
             if target.rule == "package_group"
         }
 

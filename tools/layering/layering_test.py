@@ -19,8 +19,9 @@ def test_this_tree_follows_its_arrows() -> None:
 @pytest.fixture
 def tree(tmp_path: pathlib.Path) -> pathlib.Path:
     """An empty tree with this one's arrows."""
-    (tmp_path / "packages").mkdir()
-    (tmp_path / "packages/BUILD").write_text((ROOT / "packages/BUILD").read_text())
+    for file in ("packages/BUILD", "tools/python/defs.bzl"):
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_text((ROOT / file).read_text())
     return tmp_path
 
 
