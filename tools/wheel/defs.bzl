@@ -30,12 +30,10 @@ def _impl(ctx):
     ctx.actions.write(spec, json.encode(struct(
         distribution = ctx.attr.distribution,
         files = [[f.path, f.file.path] for f in files],
+        license = ctx.attr.license,
         licenses = [[name, f.path] for f, name in zip(ctx.files.licenses, ctx.attr.licenses.values())],
-        metadata = [
-            "Summary: " + ctx.attr.summary,
-            "License-Expression: " + ctx.attr.license,
-            "Requires-Python: >=3.11",
-        ] + ["Requires-Dist: " + r for r in sorted(needed) + ctx.attr.requires],
+        requires = sorted(needed) + ctx.attr.requires,
+        summary = ctx.attr.summary,
         tag = tag,
         version = VERSION,
     )))

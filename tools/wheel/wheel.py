@@ -4,7 +4,7 @@ usage: wheel.py SPEC.json OUT.whl
 
 The spec:
   distribution, version, tag    as in the wheel's name
-  metadata                      further lines of METADATA
+  summary, license, requires    what METADATA says: a sentence, an SPDX expression, a list
   files                         [path in the wheel, path on disk] pairs
   licenses                      the same, below the folder for licences
 """
@@ -34,10 +34,17 @@ def check_is_no_test(path: str) -> None:
 
 
 def metadata_text(spec: dict) -> str:
-    lines = ["Metadata-Version: 2.4"]
-    lines += [f"Name: {spec['distribution']}", f"Version: {spec['version']}"]
-    lines += [f"License-File: {name}" for name, _ in spec["licenses"]]
-    return "\n".join(lines + spec["metadata"]) + "\n"
+    lines = [
+        "Metadata-Version: 2.4",
+        f"Name: {spec['distribution']}",
+        f"Version: {spec['version']}",
+        f"Summary: {spec['summary']}",
+        f"License-Expression: {spec['license']}",
+        *[f"License-File: {name}" for name, _ in spec["licenses"]],
+        "Requires-Python: >=3.11",
+        *[f"Requires-Dist: {requirement}" for requirement in spec["requires"]],
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def wheel_text(spec: dict) -> str:
@@ -70,6 +77,10 @@ def contents(spec: dict) -> list[tuple[str, bytes]]:
     members.append((f"{info}/WHEEL", wheel_text(spec).encode()))
     record = "".join(record_line(path, data) for path, data in members)
     return [*members, (f"{info}/RECORD", f"{record}{info}/RECORD,,\n".encode())]
+
+
+def file_name(spec: dict) -> str:
+    return f"{spec['distribution'].replace('-', '_')}-{spec['version']}-{spec['tag']}.whl"
 
 
 def write(spec: dict, out: str) -> None:

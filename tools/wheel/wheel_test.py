@@ -24,7 +24,9 @@ def spec(folder: pathlib.Path, files: dict[str, bytes], tag: str = "py3-none-any
         "distribution": "qanat-core",
         "version": "1.2",
         "tag": tag,
-        "metadata": ["Requires-Dist: numpy"],
+        "summary": "A part",
+        "license": "Apache-2.0",
+        "requires": ["numpy"],
         "files": pairs,
         "licenses": [["LICENSE", str(licence)]],
     }
