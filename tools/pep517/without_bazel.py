@@ -7,6 +7,7 @@ A small Bazel for one target on one platform: it knows the few rules that a whee
 import importlib.metadata
 import os
 import pathlib
+import platform
 import subprocess
 import sys
 import sysconfig
@@ -29,6 +30,8 @@ SITE = pathlib.Path(importlib.metadata.distribution("nanobind").locate_file(""))
 
 def build(root: pathlib.Path, folder: str, out: pathlib.Path) -> str:
     """Builds the wheel of a folder into `out`; returns its file's name."""
+    if platform.machine() != "x86_64":
+        raise SystemExit(f"Qanat builds on x86-64, and this is {platform.machine()}")
     with tempfile.TemporaryDirectory() as temporary:
         build = Build(root, pathlib.Path(temporary))
         spec = build.wheel_spec(f"//{folder}:wheel")
@@ -99,6 +102,9 @@ class Build:
         raise SystemExit(f"{target.label} is a {target.rule}, which no wheel holds")
 
     def installed(self, label: str) -> Iterator[tuple[str, pathlib.Path]]:
+        """What a source or data label adds to a wheel; other repositories' data adds nothing."""
+        if label.startswith("@"):
+            return
         target = self.target(label)
         if target is None:
             yield installed_path(label), self.path(label)

@@ -42,7 +42,9 @@ def run(path: str) -> None:
     show_stacks_before_the_deadline()
     root = os.environ["RUNFILES_DIR"]
     if "TEST_TMPDIR" in os.environ:
-        os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.environ["TEST_TMPDIR"])
+        # Bazel empties this folder; what lies elsewhere would stay.
+        scratch = os.environ["TEST_TMPDIR"]
+        os.environ.update(TMPDIR=scratch, HYPOTHESIS_STORAGE_DIRECTORY=scratch)
     arguments = [*options(), "--rootdir=" + root, *sys.argv[1:], os.path.join(root, path)]
     status = pytest.main(arguments)
     if status == pytest.ExitCode.NO_TESTS_COLLECTED and "TESTBRIDGE_TEST_ONLY" in os.environ:
