@@ -75,8 +75,8 @@ class Fetches:
         self.rebuild: Rebuild = self._take_apart(structure)
         self.outputs = list(self._numbers)
         self.targets = list(self._targets)
-        if type(structure) is list and len(structure) == len(self.outputs):
-            self.rebuild = list  # distinct outputs in order: the values are the result
+        if type(structure) is list and structure == self.outputs:
+            self.rebuild = list  # distinct outputs: their values are the result
 
     def _take_apart(self, part: Any) -> Rebuild:
         if isinstance(part, dict):

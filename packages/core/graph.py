@@ -114,6 +114,16 @@ class Graph:
             self._ops[full] = op
             return op
 
+    def reserve_name(self, name: str) -> str:
+        """The whole name that an operation called `name` here would get, which is in use from now
+        on. With "/" at its end it is that operation's name.
+
+        Raises:
+            ValueError: the name has characters that names may not have.
+        """
+        with self._lock:
+            return self._full_name(self._local.scopes, name)
+
     def _full_name(self, scopes: Scopes, name: str) -> str:
         if not VALID_NAME.match(name) and not (scopes.name and VALID_SCOPE.match(name)):
             raise ValueError(

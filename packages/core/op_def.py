@@ -79,14 +79,13 @@ class OpBuilder:
             graph = _bind_outputs(op_def, args, attrs)
             inputs: Sequence[Output] = args
             if graph is None:
-                graph, inputs = _inputs(op_def, args, attrs)
+                graph, inputs, name = _inputs(op_def, args, attrs, name)
             node = graph.add_node(op_def, inputs, attrs, name, user_line.capture())
         except (TypeError, ValueError) as error:
             if str(error).startswith("["):
                 raise
             position = user_line.describe(user_line.capture())
-            full = get_default_graph().unique_name(name or op_def.name, mark_as_used=False)
-            raise_located(error, op_def.name, full, position)
+            raise_located(error, op_def.name, _name_to_be(name or op_def.name), position)
         if self._one_output:
             return node.outputs[0]
         return list(node.outputs) if op_def.outputs else node
@@ -287,6 +286,13 @@ def _public_signature(function: Callable[..., Any]) -> inspect.Signature:
 # Using an op.
 
 
+def _name_to_be(name: str) -> str:
+    """The whole name of a node that could not be made."""
+    if name.endswith("/"):
+        return name[:-1]
+    return get_default_graph().unique_name(name, mark_as_used=False)
+
+
 def _attr(op_def: OpDef, key: str) -> AttrDef:
     try:
         return op_def.attrs[key]
@@ -317,8 +323,8 @@ def _fail_missing(op_def: OpDef, attrs: Mapping[str, Any]) -> None:
 
 
 def _bind_outputs(op_def: OpDef, args: Sequence[Any], attrs: dict[str, Any]) -> "Graph | None":
-    """The frequent case: single inputs that are Outputs of the right types. Binds the type attrs and
-    gives the graph; None, with no attr bound that `_inputs` would not bind, for all other cases."""
+    """The frequent case: single inputs that are Outputs of the right types. Binds the type attrs
+    and gives the graph; None for all other cases, with nothing bound that `_inputs` would not."""
     if not args or op_def.plain_inputs is None:
         return None
     for value in args:
@@ -338,8 +344,11 @@ def _bind_outputs(op_def: OpDef, args: Sequence[Any], attrs: dict[str, Any]) -> 
     return graph
 
 
-def _inputs(op_def: OpDef, args: Sequence[Any], attrs: dict[str, Any]) -> tuple[Any, list[Output]]:
-    """The graph to use, and all inputs as Outputs, lists spread out. Adds the inferred attrs."""
+def _inputs(
+    op_def: OpDef, args: Sequence[Any], attrs: dict[str, Any], name: str | None
+) -> tuple["Graph", list[Output], str | None]:
+    """The graph to use, all inputs as Outputs, lists spread out, and the name of the node, under
+    which the constants made for plain values stand. Adds the inferred attrs."""
     slots: list[Any] = []  # Outputs, and plain values until it is known what they have to be
     specs: list[ArgDef] = []
     plain = False
@@ -356,7 +365,7 @@ def _inputs(op_def: OpDef, args: Sequence[Any], attrs: dict[str, Any]) -> tuple[
     graph = None
     for arg, slot in zip(specs, slots, strict=True):
         if type(slot) is Output:
-            _bind_type(op_def, arg, slot, attrs)
+            _bind_type(op_def, arg, slot.dtype, slot, attrs)
             if graph is None:
                 graph = slot.op.graph
             elif slot.op.graph is not graph:
@@ -365,11 +374,14 @@ def _inputs(op_def: OpDef, args: Sequence[Any], attrs: dict[str, Any]) -> tuple[
     if plain:
         for i, (arg, slot) in enumerate(zip(specs, slots, strict=True)):
             if type(slot) is not Output:
-                array = _as_array(op_def, arg, slot, attrs)
-                slots[i] = constant_node(graph, array, arg.name, free=True)
-                _bind_type(op_def, arg, slots[i], attrs)
+                slots[i] = array = _as_array(op_def, arg, slot, attrs)
+                _bind_type(op_def, arg, as_dtype(array.dtype), slot, attrs)
+        name = graph.reserve_name(name or op_def.name) + "/"
+        for i, (arg, slot) in enumerate(zip(specs, slots, strict=True)):
+            if type(slot) is not Output:
+                slots[i] = constant_node(graph, slot, f"{name}{arg.name}/", free=True)
     _bind_lists(op_def, args, slots, attrs)
-    return graph, slots
+    return graph, slots, name
 
 
 def _elements(arg: ArgDef, value: Any, attrs: dict[str, Any]) -> Sequence[Any]:
@@ -391,26 +403,29 @@ def _known_dtype(arg: ArgDef, attrs: Mapping[str, Any]) -> DType | None:
     return arg.dtype if arg.type_attr is None else attrs.get(arg.type_attr)
 
 
-def _bind_type(op_def: OpDef, arg: ArgDef, output: Output, attrs: dict[str, Any]) -> None:
-    """Checks an input's dtype, or lets it decide the type attr."""
-    dtype = output.dtype
+def _bind_type(op_def: OpDef, arg: ArgDef, dtype: DType, value: Any, attrs: dict[str, Any]) -> None:
+    """Checks the dtype of the value of an input, or lets it decide the type attr."""
     attr = arg.type_attr
     if attr is None:
         if dtype is not arg.dtype and arg.dtype is not None:
-            raise TypeError(f"input {arg.name}: expected {arg.dtype.name}, got {output!r}")
+            raise TypeError(f"input {arg.name}: expected {arg.dtype.name}, got {_shown(value)}")
         return
     known = attrs.setdefault(attr, dtype)
     if known is not dtype:
         raise TypeError(
-            f"input {arg.name}: expected {known.name}, the type {attr} of another input, got "
-            f"{output!r}; qn.cast changes types"
+            f"input {arg.name}: expected {known.name}, the type {attr} of another input, "
+            f"got {_shown(value)}; qn.cast changes types"
         )
     allowed = op_def.attrs[attr].allowed
     if allowed is not None and dtype not in allowed:
         raise TypeError(
             f"input {arg.name}: expected one of {signature.accepted_dtypes(op_def, attr)}, got "
-            f"{output!r}"
+            f"{_shown(value)}"
         )
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, Output) else describe(value)
 
 
 def _as_array(op_def: OpDef, arg: ArgDef, value: Any, attrs: Mapping[str, Any]) -> Any:

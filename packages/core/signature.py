@@ -157,7 +157,7 @@ class OpDef:
     parameters: tuple[str, ...] = ()
     has_lists: bool = False
     defaults: dict[str, Any] = field(default_factory=dict)
-    # For ops without lists among inputs and outputs, by argument: (fixed dtype, type attr, allowed).
+    # By argument: (fixed dtype, type attr, allowed dtypes); None where a list is among them.
     plain_inputs: tuple[tuple[Any, Any, Any], ...] | None = None
     plain_outputs: tuple[tuple[Any, Any, Any], ...] | None = None
 
