@@ -11,7 +11,7 @@ from qanat.core.graph import Operation, Output
 from qanat.core.op_def import Grads, In, Shapes, op
 from qanat.core.shapes import TensorShape, broadcast
 from qanat.ops import reductions, shaping
-from qanat.ops.shape_functions import Dims, dims_of_vector
+from qanat.ops.shape_functions import Dims, dims_of_vector, sizes
 
 __all__ = ["broadcast_static_shape", "broadcast_to"]
 
@@ -26,8 +26,7 @@ def broadcast_to(input: T, shape: Tidx) -> Shapes:
     Raises:
         ShapeError: input's shape does not broadcast to `shape`.
     """
-    dims_of_vector(shape, "shape")
-    target = shape.value_as_shape()
+    target = sizes(shape, "shape")
     if target.dims is not None and input.shape.dims is not None:
         _require_broadcast(input.shape.dims, target.dims)
     return [target]

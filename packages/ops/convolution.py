@@ -19,7 +19,7 @@ from qanat.core.graph import Operation, Output
 from qanat.core.op_def import Grads, In, Shapes, op
 from qanat.core.shapes import TensorShape, merge
 from qanat.ops import shaping
-from qanat.ops.shape_functions import Dims, dims_of_rank, same_dim
+from qanat.ops.shape_functions import Dims, dims_of_rank, same_dim, sizes
 
 __all__ = ["conv2d", "conv2d_backprop_filter", "conv2d_backprop_input"]
 
@@ -66,7 +66,7 @@ class _Window:
         self.paddings = _explicit_paddings(padding, explicit)
 
     def output_dims(self, images: Dims, filters: Dims) -> Dims:
-        batch, *sizes, channels = images
+        batch, *spans, channels = images
         *extents, filter_channels, out_channels = filters
         same_dim(channels, filter_channels, "the channels of input and filter")
         spatial = [
@@ -77,7 +77,7 @@ class _Window:
                 self.padding,
             )
             for size, extent, stride, dilation, around in zip(
-                sizes, extents, self.strides, self.dilations, self.paddings, strict=True
+                spans, extents, self.strides, self.dilations, self.paddings, strict=True
             )
         ]
         return (batch, *spatial, out_channels)
@@ -157,7 +157,7 @@ def conv2d_backprop_input_op(
     dilations: Sequence[int] = (1, 1, 1, 1),
 ) -> Shapes:
     """The gradient of `conv2d` for its input, of shape input_sizes."""
-    images = input_sizes.value_as_shape().with_rank(4)
+    images = sizes(input_sizes, "input_sizes").with_rank(4)
     window = _Window(strides, padding, explicit_paddings, data_format, dilations)
     expected = window.output_dims(images.known_dims(), dims_of_rank(filter, "filter", 4))
     merge(TensorShape(expected), out_backprop.shape)
@@ -188,7 +188,7 @@ def conv2d_backprop_filter_op(
     dilations: Sequence[int] = (1, 1, 1, 1),
 ) -> Shapes:
     """The gradient of `conv2d` for its filter, of shape filter_sizes."""
-    filters = filter_sizes.value_as_shape().with_rank(4)
+    filters = sizes(filter_sizes, "filter_sizes").with_rank(4)
     window = _Window(strides, padding, explicit_paddings, data_format, dilations)
     expected = window.output_dims(dims_of_rank(input, "input", 4), filters.known_dims())
     merge(TensorShape(expected), out_backprop.shape)

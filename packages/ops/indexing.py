@@ -29,6 +29,7 @@ from qanat.ops.shape_functions import (
     require_scalar,
     resolve_axis,
     scalar_int,
+    sizes,
     unknown_of_rank,
 )
 
@@ -321,8 +322,7 @@ def scatter_nd(indices: Tindices, updates: T, shape: Tindices) -> Shapes:
     Raises:
         ShapeError: the shapes do not go together; coordinates out of range fail the step.
     """
-    dims_of_vector(shape, "shape")
-    target, at = shape.value_as_shape(), indices.shape.dims
+    target, at = sizes(shape, "shape"), indices.shape.dims
     if at == ():
         raise ShapeError("expected indices of rank 1 or more, got a scalar")
     if target.dims is None or at is None or at[-1] is None:

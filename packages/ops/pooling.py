@@ -10,7 +10,7 @@ from qanat.core.op_def import Grads, In, Shapes, op
 from qanat.core.shapes import TensorShape, merge
 from qanat.ops import shaping
 from qanat.ops.convolution import DataFormat, four_entries, require_nhwc, window_positions
-from qanat.ops.shape_functions import dims_of_rank
+from qanat.ops.shape_functions import dims_of_rank, sizes
 
 __all__ = ["avg_pool", "avg_pool2d", "max_pool", "max_pool2d"]
 
@@ -29,10 +29,10 @@ def _pooled(
             raise ShapeError(
                 f"expected {name} as [1, height, width, 1], 1 or more each, got {list(values)}"
             )
-    batch, *sizes, channels = shape.with_rank(4).known_dims()
+    batch, *spans, channels = shape.with_rank(4).known_dims()
     spatial = [
         window_positions(size, extent, stride, padding)
-        for size, extent, stride in zip(sizes, ksize[1:3], strides[1:3], strict=True)
+        for size, extent, stride in zip(spans, ksize[1:3], strides[1:3], strict=True)
     ]
     return TensorShape((batch, *spatial, channels))
 
@@ -138,7 +138,7 @@ def avg_pool_grad(
     data_format: DataFormat = "NHWC",
 ) -> Shapes:
     """The gradient of AvgPool: each element of grad in equal shares to its window."""
-    images = orig_input_shape.value_as_shape().with_rank(4)
+    images = sizes(orig_input_shape, "orig_input_shape").with_rank(4)
     merge(_pooled(images, ksize, strides, padding, data_format), grad.shape)
     return [images]
 

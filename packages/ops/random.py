@@ -14,7 +14,7 @@ from qanat.core.graph import Output, convert_to_tensor, name_scope
 from qanat.core.op_def import In, OpBuilder, Shapes, op
 from qanat.core.random_seed import get_seed
 from qanat.ops import arithmetic, shaping
-from qanat.ops.shape_functions import require_scalar
+from qanat.ops.shape_functions import require_scalar, sizes
 
 __all__ = ["random_normal", "random_shuffle", "random_uniform", "truncated_normal"]
 
@@ -31,7 +31,7 @@ Sizes = Annotated[In, "T"]
 )
 def random_uniform_op(shape: Sizes, *, seed: int = 0, seed2: int = 0, dtype: DType) -> Shapes:
     """Numbers of `shape`, uniform in [0, 1)."""
-    return [shape.value_as_shape()]
+    return [sizes(shape, "shape")]
 
 
 @op(
@@ -55,7 +55,7 @@ def random_uniform_int(
         require_scalar(x, name)
     if minval.value is not None and maxval.value is not None and minval.value >= maxval.value:
         raise ValueError(f"expected minval < maxval, got {minval.value} and {maxval.value}")
-    return [shape.value_as_shape()]
+    return [sizes(shape, "shape")]
 
 
 @op(
@@ -68,7 +68,7 @@ def random_uniform_int(
 )
 def random_standard_normal(shape: Sizes, *, seed: int = 0, seed2: int = 0, dtype: DType) -> Shapes:
     """Numbers of `shape`, normal with mean 0 and standard deviation 1."""
-    return [shape.value_as_shape()]
+    return [sizes(shape, "shape")]
 
 
 @op(
@@ -81,7 +81,7 @@ def random_standard_normal(shape: Sizes, *, seed: int = 0, seed2: int = 0, dtype
 )
 def truncated_normal_op(shape: Sizes, *, seed: int = 0, seed2: int = 0, dtype: DType) -> Shapes:
     """As RandomStandardNormal, but numbers beyond 2 standard deviations are drawn again."""
-    return [shape.value_as_shape()]
+    return [sizes(shape, "shape")]
 
 
 @op("RandomShuffle", outputs="output: T", stateful=True, differentiable=False, T=dtypes.ALL)

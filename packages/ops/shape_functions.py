@@ -63,6 +63,19 @@ def same_dim(a: int | None, b: int | None, what: str) -> int | None:
     return b if a is None else a
 
 
+def sizes(x: In, name: str) -> TensorShape:
+    """The shape that input `name`, a vector of sizes, says, as far as it is known.
+
+    Raises:
+        ShapeError: x is no vector, or a size is negative.
+    """
+    dims_of_vector(x, name)
+    known = ints(x)
+    if known is not None and min(known, default=0) < 0:
+        raise ShapeError(f"expected {name} of 0 or more, got {known}")
+    return x.value_as_shape()
+
+
 def ints(x: In) -> list[int] | None:
     """The elements of a constant input, flattened, or None where x is not statically known."""
     return None if x.value is None else [int(i) for i in x.value.reshape(-1)]

@@ -19,6 +19,7 @@ from qanat.ops.shape_functions import (
     require_scalar,
     resolve_axis,
     scalar_int,
+    sizes,
     unknown_of_rank,
 )
 
@@ -241,9 +242,8 @@ def size(input: Any, name: str | None = None, out_type: DType = dtypes.int32) ->
 @op("Fill", outputs="output: T", T=dtypes.ALL, index_type=(dtypes.INDEX, dtypes.int32))
 def fill(dims: Annotated[In, "index_type"], value: T) -> Shapes:
     """A tensor of shape `dims` whose elements are all the scalar `value`."""
-    dims_of_vector(dims, "dims")
     require_scalar(value, "value")
-    return [dims.value_as_shape()]
+    return [sizes(dims, "dims")]
 
 
 @fill.gradient

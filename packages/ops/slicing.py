@@ -12,7 +12,7 @@ from qanat.core.graph import Operation, Output, convert_to_tensor
 from qanat.core.op_def import Grads, In, Shapes, op
 from qanat.core.shapes import TensorShape, merge
 from qanat.ops import arranging, casting, joining, shaping
-from qanat.ops.shape_functions import Dims, dims_of_vector, ints, same_dim
+from qanat.ops.shape_functions import Dims, dims_of_vector, ints, same_dim, sizes
 
 __all__ = ["slice", "strided_slice"]
 
@@ -223,7 +223,7 @@ def strided_slice_grad(
     """Zeros of `shape` with dy at the elements that `strided_slice` with these arguments would
     take.
     """
-    target = shape.value_as_shape()
+    target = sizes(shape, "shape")
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     merge(_strided(target, begin, end, strides, masks), dy.shape)
     return [target]

@@ -301,7 +301,8 @@ def global_variables(scope: str | None = None) -> list[Variable]:
 
 
 def local_variables(scope: str | None = None) -> list[Variable]:
-    """The variables of one process, which no checkpoint holds; `scope` as for `global_variables`."""
+    """The variables of one process, which no checkpoint holds; `scope` as for `global_variables`.
+    """
     return get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 

@@ -1,0 +1,1 @@
+"""What tests of ops are made of: cases, and the sweep that runs them."""

@@ -1,0 +1,294 @@
+"""Runs cases: value, static shape, gradient, GraphDef, misuse. Knows no op by name.
+
+The functions here assert; tests call them with what `find_cases` finds.
+"""
+
+import importlib
+import re
+import pkgutil
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Final, get_args
+
+import numpy as np
+from qanat.core import base_ops, dtypes
+from qanat.core.dtypes import DType
+from qanat.core.errors import OpError
+from qanat.core.graph import Graph, Operation, Output
+from qanat.core.graph_def import import_graph_def
+from qanat.core.kernel_table import kernel_table
+from qanat.core.op_def import registered
+from qanat.core.session import Session
+from qanat.core.testing.case import TOLERANCE, Array, Case, Input, Known, Misuse
+
+# From most to least.
+KNOWLEDGE: Final[Sequence[Known]] = get_args(Known)
+
+# Numeric derivatives take two steps of the graph for each element of an input.
+LARGEST_FOR_GRADIENT = 64
+
+
+def find_cases(package: ModuleType) -> list[Case]:
+    """The CASES of all modules of a package whose names end with "_cases"."""
+    cases: list[Case] = []
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if module.name.endswith("_cases"):
+            cases += importlib.import_module(module.name).CASES
+    return cases
+
+
+def without_case(package: ModuleType, cases: Iterable[Case]) -> list[str]:
+    """The ops that the package defines and no case is of."""
+    tried = {name for case in cases for name in case.ops()}
+    prefix = f"{package.__name__}."
+    return [
+        op_def.name
+        for op_def in registered()
+        if op_def.shape_fn.__module__.startswith(prefix) and op_def.name not in tried
+    ]
+
+
+@dataclass
+class Built:
+    """A case in a graph of its own.
+
+    Attributes:
+        fed: the placeholders, with the case's Inputs they stand for.
+        feeds: their values.
+        outputs: the results; none if the case's op has none.
+        arrays: all inputs as the oracle takes them.
+    """
+
+    graph: Graph
+    fed: list[tuple[Output, Input]]
+    feeds: dict[Output, Array]
+    outputs: list[Output]
+    operation: Operation | None
+    arrays: list[Any]
+
+    def fetches(self) -> Any:
+        return self.outputs or self.operation
+
+    def run(self) -> list[Array]:
+        """The values of the outputs."""
+        with Session(graph=self.graph) as session:
+            values = session.run(self.fetches(), self.feeds)
+        return [np.asarray(value) for value in values or ()]
+
+
+def build(
+    case: Case,
+    dtype: DType | None,
+    known: Known = "sizes",
+    inputs: tuple[Any, ...] | None = None,
+    attrs: dict[str, Any] | None = None,
+) -> Built:
+    """Makes the graph of a case, with other inputs and attributes if they are given."""
+    generator = np.random.default_rng(zlib.crc32(case.name.encode()))
+    built = Built(Graph(), [], {}, [], None, [])
+
+    def convert(value: Any) -> tuple[Any, Any]:
+        """An input as the op takes it, and as the oracle does."""
+        if isinstance(value, list):
+            pairs = [convert(element) for element in value]
+            return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        if not isinstance(value, Input):
+            return value, value
+        array = value.array(generator, dtype)
+        shape = {"sizes": array.shape, "rank": (None,) * array.ndim, "nothing": None}[known]
+        placeholder = base_ops.placeholder(dtypes.as_dtype(array.dtype), shape)
+        built.fed.append((placeholder, value))
+        built.feeds[placeholder] = array
+        return placeholder, array
+
+    with built.graph.as_default():
+        pairs = [convert(value) for value in (case.inputs if inputs is None else inputs)]
+        result = case.op(*(pair[0] for pair in pairs), **(case.attrs if attrs is None else attrs))
+        built.arrays = [pair[1] for pair in pairs]
+    if isinstance(result, Operation):
+        built.operation = result
+    else:
+        built.outputs = list(result) if isinstance(result, (list, tuple)) else [result]
+    return built
+
+
+def dtypes_with_kernels(case: Case) -> list[DType | None]:
+    """The dtypes for which all ops of a case's graph have a kernel on this machine's CPU."""
+    found = []
+    for dtype in case.swept():
+        graph = build(case, dtype).graph
+        if all(_has_kernel(op) for op in graph.get_operations()):
+            found.append(dtype)
+    return found
+
+
+def _has_kernel(op: Operation) -> bool:
+    return op.type == "Placeholder" or kernel_table().has("CPU", op.type, op._attrs)
+
+
+def check_value(case: Case, dtype: DType | None) -> None:
+    """The results are the oracle's, of the dtypes and shapes that the graph says."""
+    built = build(case, dtype)
+    values = built.run()
+    for output, value in zip(built.outputs, values, strict=True):
+        assert value.dtype == output.dtype.as_numpy, f"{output!r} gave {value.dtype}"
+        assert output.shape.is_compatible_with(value.shape), f"{output!r} gave {value.shape}"
+        assert not case.exact or output.shape == value.shape, f"{output!r} gave {value.shape}"
+    if case.holds is not None:
+        case.holds(*values)
+    if case.oracle is not None:
+        for value, expected in zip(values, _expected(case, built.arrays), strict=True):
+            assert_close(value, expected, case.tolerance)
+
+
+def _expected(case: Case, arrays: Sequence[Any]) -> list[Array]:
+    assert case.oracle is not None
+    with np.errstate(all="ignore"):
+        result = case.oracle(*(_widened(array) for array in arrays))
+    return [np.asarray(r) for r in result] if isinstance(result, (list, tuple)) else [result]
+
+
+def _widened(array: Any) -> Any:
+    """Floats as float64, so that the oracle rounds once."""
+    if isinstance(array, list):
+        return [_widened(element) for element in array]
+    if isinstance(array, np.ndarray) and dtypes.as_dtype(array.dtype).is_floating:
+        return array.astype(np.float64)
+    return array
+
+
+def assert_close(value: Array, expected: Any, tolerance: float = 1.0) -> None:
+    """Equal, or for floats and complex numbers equal but for rounding; NaN equals NaN."""
+    dtype = dtypes.as_dtype(value.dtype)
+    if dtype not in TOLERANCE:
+        np.testing.assert_array_equal(value, np.asarray(expected).astype(value.dtype))
+        return
+    wide = np.complex128 if dtype.is_complex else np.float64
+    with np.errstate(over="ignore"):
+        wanted = np.asarray(expected).astype(value.dtype).astype(wide)
+    bound = TOLERANCE[dtype] * tolerance
+    finite = wanted[np.isfinite(wanted)]
+    scale = min(float(np.max(np.abs(finite), initial=0.0)), 1.0)
+    np.testing.assert_allclose(value.astype(wide), wanted, rtol=bound, atol=bound * scale)
+
+
+def works_knowing(case: Case, known: Known) -> bool:
+    """Whether the case's op can be used where no more than that is known."""
+    return KNOWLEDGE.index(known) <= KNOWLEDGE.index(case.needs)
+
+
+def check_unknown_shapes(case: Case, dtype: DType | None, known: Known) -> None:
+    """With less known of the inputs' shapes the static shapes still agree with those of the step."""
+    exact = build(case, dtype).run()
+    built = build(case, dtype, known)
+    for output, value, before in zip(built.outputs, built.run(), exact, strict=True):
+        assert output.shape.is_compatible_with(value.shape), f"{output!r} gave {value.shape}"
+        if case.holds is None:
+            np.testing.assert_array_equal(value, before)
+
+
+def check_round_trip(case: Case, dtype: DType | None) -> None:
+    """The graph, written as a GraphDef and read again, gives the same results."""
+    built = build(case, dtype)
+    graph = Graph()
+    names = [output.name for output in (*built.outputs, *built.feeds)]
+    with graph.as_default():
+        found: Any = import_graph_def(built.graph.as_graph_def(), return_elements=names, name="")
+    outputs, fed = found[: len(built.outputs)], found[len(built.outputs) :]
+    with Session(graph=graph) as session:
+        again = session.run(outputs, dict(zip(fed, built.feeds.values(), strict=True)))
+    for value, other, before in zip(built.run(), again, built.outputs, strict=True):
+        assert before.shape == graph.get_tensor_by_name(before.name).shape
+        if case.holds is None:
+            np.testing.assert_array_equal(other, value)
+
+
+def misuses(cases: Iterable[Case]) -> Iterator[tuple[Case, Misuse]]:
+    """All misuses, each with its case."""
+    for case in cases:
+        for misuse in case.misuse:
+            yield case, misuse
+
+
+def check_misuse(case: Case, misuse: Misuse) -> None:
+    """The error is of the class and has the message, and the session goes on working after it."""
+    swept = case.swept()
+    dtype = misuse.dtype or (dtypes.float32 if dtypes.float32 in swept else swept[0])
+    attrs = {**case.attrs, **misuse.attrs}
+    try:
+        built = build(case, dtype or dtypes.float32, inputs=misuse.inputs, attrs=attrs)
+        assert issubclass(misuse.error, OpError), f"expected {misuse.error}, got a graph"
+        with built.graph.as_default():
+            healthy = base_ops.constant(1)
+        with Session(graph=built.graph) as session:
+            try:
+                session.run(built.fetches(), built.feeds)
+            finally:
+                assert session.run(healthy) == 1
+    except misuse.error as error:
+        assert re.search(misuse.message, str(error)), f"expected {misuse.message!r}, got {error}"
+        return
+    raise AssertionError(f"expected {misuse.error.__name__}, got a result")
+
+
+# (x, its shape, y, its shape, x's value) -> the Jacobian twice, by rules and by differences.
+ComputeGradient = Callable[[Output, Sequence[int], Output, Sequence[int], Array], tuple[Array, Array]]
+Gradients = Callable[..., Sequence[Output | None]]
+
+
+def has_gradient(case: Case) -> bool:
+    """Whether the numeric check applies: float64 in and out, small enough, and differentiable."""
+    swept = [value for value in _inputs(case.inputs) if value.dtype is None]
+    small = all(np.prod(value.shape) <= LARGEST_FOR_GRADIENT for value in swept)
+    return case.gradient and bool(swept) and small and dtypes.float64 in case.swept()
+
+
+def _inputs(values: Any) -> Iterator[Input]:
+    for value in values:
+        if isinstance(value, list):
+            yield from _inputs(value)
+        elif isinstance(value, Input):
+            yield value
+
+
+def check_gradient(case: Case, compute_gradient: Any, known: Known = "sizes") -> None:
+    """For each swept input the derivative of each floating-point result is that by differences."""
+    built = build(case, dtypes.float64, known)
+    shapes = [value.shape for value in built.run()]
+    with Session(graph=built.graph).as_default():
+        for output, shape in zip(built.outputs, shapes, strict=True):
+            if output.dtype.is_floating:
+                _check_jacobians(built, output, shape, compute_gradient)
+
+
+def _check_jacobians(built: Built, y: Output, shape: Any, compute_gradient: Any) -> None:
+    for x, given in built.fed:
+        if given.dtype is not None:
+            continue
+        others = {key: value for key, value in built.feeds.items() if key is not x}
+        symbolic, numeric = compute_gradient(
+            x, given.shape, y, shape, x_init_value=built.feeds[x], extra_feed_dict=others
+        )
+        scale = max(1.0, float(np.max(np.abs(numeric), initial=0.0)))
+        np.testing.assert_allclose(symbolic, numeric, rtol=1e-6, atol=1e-6 * scale)
+
+
+def check_second_order(
+    case: Case, gradients: Gradients, compute_gradient: Any, known: Known = "sizes"
+) -> None:
+    """The derivative of the gradient, weighted at random, is that by differences."""
+    built = build(case, dtypes.float64, known)
+    generator = np.random.default_rng(1)
+    xs = [x for x, given in built.fed if given.dtype is None]
+    ys = [y for y in built.outputs if y.dtype.is_floating]
+    floats = [value for value in built.run() if dtypes.as_dtype(value.dtype).is_floating]
+    with built.graph.as_default():
+        weights = [generator.uniform(0.5, 1.5, value.shape) for value in floats]
+        firsts = gradients(ys, xs, [base_ops.constant(w) for w in weights])
+    with Session(graph=built.graph).as_default() as session:
+        for first in firsts:
+            if first is not None:
+                shape = np.shape(session.run(first, built.feeds))
+                _check_jacobians(built, first, shape, compute_gradient)
