@@ -1,0 +1,319 @@
+#include "packages/kernels_cpu/native/testing/fake_host.h"
+
+#include <cstdlib>
+#include <mutex>
+
+#include "packages/kernels_cpu/native/families.h"
+
+extern "C" void qanat_register_kernels(qanat::KernelRegistry* registry);
+
+// What a resource tensor points to: here, a variable.
+namespace qanat {
+class Resource : public testing::Variable {};
+}  // namespace qanat
+
+namespace qanat::testing {
+namespace {
+
+// Beyond this a host has no memory: a failure, as in the real one.
+constexpr size_t kMemoryLimit = size_t{1} << 28;
+
+class ReversedParallel final : public Parallel {
+ public:
+  int threads() const override { return 3; }
+  void run(int64_t chunks, Body body, void* arg) override {
+    for (int64_t chunk = chunks - 1; chunk >= 0; --chunk) body(arg, chunk);
+  }
+};
+
+bool fits(DType dtype, const Shape& shape) {
+  return shape.num_elements() <= static_cast<int64_t>(kMemoryLimit / dtype_size(dtype));
+}
+
+struct Failure {
+  StatusCode code = StatusCode::kOk;
+  std::string message;
+  void set(StatusCode new_code, const char* text) {
+    if (code != StatusCode::kOk) return;
+    code = new_code;
+    message = text;
+  }
+};
+
+}  // namespace
+
+Parallel& reversed_parallel() {
+  static ReversedParallel parallel;
+  return parallel;
+}
+
+Tensor::Tensor(DType dtype, const Shape& shape) {
+  view_.dtype = dtype;
+  view_.shape = shape;
+  const size_t bytes = view_.num_bytes();
+  if (bytes == 0) return;
+  const int64_t strings = dtype == DType::kString ? shape.num_elements() : 0;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kAlignment, bytes) != 0) std::abort();
+  std::memset(memory, 0, bytes);
+  memory_ = std::shared_ptr<void>(memory, [strings](void* at) {
+    for (int64_t i = 0; i < strings; ++i) static_cast<Bytes*>(at)[i].~Bytes();
+    std::free(at);
+  });
+  view_.data = memory;
+}
+
+Tensor Tensor::reshaped(const Shape& shape) const {
+  Tensor other = *this;
+  other.view_.shape = shape;
+  return other;
+}
+
+Registry::Registry() { qanat_register_kernels(this); }
+
+const Registry& registry() {
+  static const Registry registry;
+  return registry;
+}
+
+const KernelDef* Registry::find(const std::string& op, const std::vector<DType>& dtypes) const {
+  const auto matches = [&](const KernelDef& def) {
+    if (op != def.op) return false;
+    for (int i = 0; i < def.num_types; ++i) {
+      bool found = false;
+      for (DType dtype : dtypes) found |= dtype == def.types[i].dtype;
+      if (!found) return false;
+    }
+    return true;
+  };
+  for (const KernelDef& def : defs_) {
+    if (matches(def)) return &def;
+  }
+  return nullptr;
+}
+
+class Node::Init final : public KernelInit {
+ public:
+  Init(std::vector<DType> inputs, std::vector<DType> outputs, Attrs attrs)
+      : inputs_(std::move(inputs)), outputs_(std::move(outputs)), attrs_(std::move(attrs)) {}
+
+  Failure failure;
+
+  void fail(StatusCode code, const char* message) override { failure.set(code, message); }
+  bool failed() const override { return failure.code != StatusCode::kOk; }
+  std::string_view node_name() const override { return "node"; }
+  int num_inputs() const override { return static_cast<int>(inputs_.size()); }
+  int num_outputs() const override { return static_cast<int>(outputs_.size()); }
+  DType input_dtype(int i) const override { return at(inputs_, i); }
+  DType output_dtype(int i) const override { return at(outputs_, i); }
+  bool has_attr(const char* name) const override { return attrs_.count(name) != 0; }
+  int64_t int_attr(const char* name) override { return get<int64_t>(name); }
+  double float_attr(const char* name) override { return get<double>(name); }
+  bool bool_attr(const char* name) override { return get<bool>(name); }
+  std::string_view string_attr(const char* name) override { return get<std::string>(name); }
+  DType type_attr(const char* name) override { return get<DType>(name); }
+  Shape shape_attr(const char* name) override { return get<Shape>(name); }
+  TensorView tensor_attr(const char* name) override { return get<Tensor>(name).view(); }
+  List<int64_t> int_list_attr(const char* name) override { return list<int64_t>(name); }
+  List<double> float_list_attr(const char* name) override { return list<double>(name); }
+
+ private:
+  static DType at(const std::vector<DType>& dtypes, int i) {
+    return i >= 0 && i < static_cast<int>(dtypes.size()) ? dtypes[i] : DType::kInvalid;
+  }
+
+  template <typename T>
+  const T& get(const char* name) {
+    static const T none{};
+    const auto found = attrs_.find(name);
+    if (found != attrs_.end() && std::holds_alternative<T>(found->second)) {
+      return std::get<T>(found->second);
+    }
+    invalid("expected an attr %s", name);
+    return none;
+  }
+
+  template <typename T>
+  List<T> list(const char* name) {
+    const std::vector<T>& values = get<std::vector<T>>(name);
+    return {values.data(), static_cast<int>(values.size())};
+  }
+
+  std::vector<DType> inputs_, outputs_;
+  Attrs attrs_;
+};
+
+class Node::Context final : public KernelContext {
+ public:
+  Context(std::vector<Tensor> inputs, const std::vector<DType>& outputs)
+      : tensors_(std::move(inputs)), dtypes_(outputs), results_(outputs.size()) {
+    for (const Tensor& tensor : tensors_) views_.push_back(&tensor.view());
+    inputs_ = views_.data();
+    num_inputs_ = static_cast<int>(views_.size());
+  }
+  ~Context() {
+    for (void* memory : scratch_) std::free(memory);
+  }
+
+  Failure failure;
+  std::vector<Tensor> take_results() { return std::move(results_); }
+  bool locked() const { return locks_ != 0; }
+
+  void fail(StatusCode code, const char* message) override { failure.set(code, message); }
+  bool failed() const override { return failure.code != StatusCode::kOk; }
+
+  TensorView* output(int i, const Shape& shape) override {
+    if (!has_output(i)) return nullptr;
+    if (!fits(dtypes_[i], shape)) {
+      fail(StatusCode::kResourceExhausted, "out of memory");
+      return nullptr;
+    }
+    results_[i] = Tensor(dtypes_[i], shape);
+    if (is_plain(dtypes_[i]))
+      std::memset(results_[i].view().data, 0xa5, results_[i].view().num_bytes());
+    return results_[i].mutable_view();
+  }
+
+  TensorView* output_reusing(int i, const Shape& shape, const int* candidates, int count) override {
+    if (!has_output(i)) return nullptr;
+    for (int c = 0; c < count; ++c) {
+      const Tensor& candidate = tensors_[candidates[c]];
+      if (candidate.dtype() != dtypes_[i] || candidate.size() != shape.num_elements() ||
+          candidate.shared()) {
+        continue;
+      }
+      results_[i] = candidate.reshaped(shape);
+      return results_[i].mutable_view();
+    }
+    return output(i, shape);
+  }
+
+  bool output_alias(int i, int from, const Shape& shape) override {
+    if (!has_output(i)) return false;
+    if (tensors_[from].size() != shape.num_elements() || tensors_[from].dtype() != dtypes_[i]) {
+      fail(StatusCode::kInternal, "an alias of another size or dtype");
+      return false;
+    }
+    results_[i] = tensors_[from].reshaped(shape);
+    return true;
+  }
+
+  void* scratch(size_t bytes) override {
+    void* memory = nullptr;
+    if (bytes > kMemoryLimit || posix_memalign(&memory, kAlignment, bytes + (bytes == 0)) != 0) {
+      fail(StatusCode::kResourceExhausted, "out of memory");
+      return nullptr;
+    }
+    std::memset(memory, 0x5a, bytes);
+    scratch_.push_back(memory);
+    return memory;
+  }
+
+  Parallel& parallel() override { return reversed_parallel(); }
+
+  bool output_variable(int i, std::string_view container, std::string_view name,
+                       DType dtype) override {
+    static std::map<std::string, Resource> variables;
+    if (!has_output(i)) return false;
+    Resource& variable = variables[std::string(container) + "/" + std::string(name)];
+    variable.dtype = dtype;
+    results_[i] = Tensor(DType::kResource, Shape());
+    *results_[i].data<Resource*>() = &variable;
+    return true;
+  }
+
+  bool variable_initialized(int handle) override { return variable(handle).initialized; }
+
+  bool read_variable(int handle, int output) override {
+    if (!has_value(handle)) return false;
+    results_[output] = variable(handle).value;
+    return true;
+  }
+
+  bool assign_variable(int handle, int value) override {
+    variable(handle).value = tensors_[value];
+    variable(handle).initialized = true;
+    return true;
+  }
+
+  bool lock_variables(const int* handles, int count, TensorView** values) override {
+    for (int i = 0; i < count; ++i) {
+      if (!has_value(handles[i])) return false;
+      Tensor& value = variable(handles[i]).value;
+      Tensor copy(value.dtype(), value.shape());
+      if (value.size() != 0)
+        std::memcpy(copy.view().data, value.view().data, value.view().num_bytes());
+      value = copy;
+      values[i] = value.mutable_view();
+    }
+    locks_ += count;
+    return true;
+  }
+
+  void unlock_variables(const int*, int count) override { locks_ -= count; }
+
+ private:
+  bool has_output(int i) {
+    if (i >= 0 && i < static_cast<int>(results_.size())) return true;
+    fail(StatusCode::kInternal, "an output that the node does not have");
+    return false;
+  }
+  Variable& variable(int handle) { return **tensors_[handle].data<Resource*>(); }
+  bool has_value(int handle) {
+    if (variable(handle).initialized) return true;
+    fail(StatusCode::kFailedPrecondition, "the variable has no value");
+    return false;
+  }
+
+  std::vector<Tensor> tensors_;
+  const std::vector<DType>& dtypes_;
+  std::vector<const TensorView*> views_;
+  std::vector<Tensor> results_;
+  std::vector<void*> scratch_;
+  int locks_ = 0;
+};
+
+Node::Node(const KernelDef& def, std::vector<DType> inputs, std::vector<DType> outputs, Attrs attrs)
+    : init_(new Init(std::move(inputs), outputs, std::move(attrs))), outputs_(std::move(outputs)) {
+  if (posix_memalign(&memory_, std::max(def.align, sizeof(void*)), def.size) != 0) std::abort();
+  kernel_ = def.construct(memory_, *init_);
+}
+
+Node::~Node() {
+  kernel_->~Kernel();
+  std::free(memory_);
+}
+
+Result Node::run(std::vector<Tensor> inputs) {
+  Result result;
+  if (init_->failed()) {
+    result.code = init_->failure.code;
+    result.message = init_->failure.message;
+    return result;
+  }
+  Context context(std::move(inputs), outputs_);
+  kernel_->compute(context);
+  result.code = context.failure.code;
+  result.message = context.failure.message;
+  if (context.locked()) {
+    result.code = StatusCode::kInternal;
+    result.message = "a variable is still locked";
+  }
+  if (result.ok()) result.outputs = context.take_results();
+  return result;
+}
+
+Result run(const std::string& op, std::vector<Tensor> inputs, Attrs attrs,
+           std::vector<DType> outputs) {
+  std::vector<DType> dtypes;
+  for (const Tensor& input : inputs) dtypes.push_back(input.dtype());
+  if (outputs.empty() && !dtypes.empty()) outputs.push_back(dtypes[0]);
+  std::vector<DType> known = dtypes;
+  known.insert(known.end(), outputs.begin(), outputs.end());
+  const KernelDef* def = registry().find(op, known);
+  if (def == nullptr) return {StatusCode::kNotFound, "no kernel of " + op, {}};
+  Node node(*def, dtypes, outputs, std::move(attrs));
+  return node.run(std::move(inputs));
+}
+
+}  // namespace qanat::testing
