@@ -95,6 +95,25 @@ QANAT_INLINE Vec<T> splat(T value) {
   return value - Vec<T>{};
 }
 
+// For loops that treat whole vectors and the rest alike.
+template <bool kWhole, typename T>
+QANAT_INLINE Vec<T> load_lanes(const T* from, int64_t count, T rest = T{}) {
+  if constexpr (kWhole) {
+    return load(from);
+  } else {
+    return load_some(from, count, rest);
+  }
+}
+
+template <bool kWhole, typename T>
+QANAT_INLINE void store_lanes(T* to, Vec<T> value, int64_t count) {
+  if constexpr (kWhole) {
+    store(to, value);
+  } else {
+    store_some(to, value, count);
+  }
+}
+
 // The same bits, read as another vector.
 template <typename To, typename From>
 QANAT_INLINE To bits_as(From from) {
