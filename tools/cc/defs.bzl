@@ -72,6 +72,7 @@ def qanat_simd_library(name, srcs, hdrs = [], deps = [], copts = [], visibility 
     on_arm = _simd_copies(name, _ARM, arm, copts, visibility, kwargs)
     cc_library(
         name = name,
+        testonly = kwargs.get("testonly", False),
         hdrs = hdrs,
         visibility = visibility,
         deps = deps + select({

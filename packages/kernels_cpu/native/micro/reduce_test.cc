@@ -119,7 +119,7 @@ void check_type() {
       }
     }
   }
-  check<T>(random, {1, 1000000, 1});
+  check<T>(random, {1, 200000, 1});
   check<T>(random, {1, 5000, 33});
   check<T>(random, {3, 7, 20000});
   check<T>(random, {5000, 20, 1});
