@@ -26,6 +26,9 @@ def load_kernel_library(path: str) -> None:
 def kernels() -> list[tuple[str, dict[str, int], int]]:
     """All kernels, loaded and built in, as (op, {type attr: DataType number}, flags)."""
 
+def crc32c(data: bytes | bytearray | memoryview, before: int = 0) -> int:
+    """The CRC-32C of a C-contiguous buffer that follows bytes with the CRC-32C `before`."""
+
 class Resources:
     """Variables by (container, name). Sessions that share one share their state."""
 

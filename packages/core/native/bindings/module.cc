@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "packages/core/native/base/crc32c.h"
 #include "packages/core/native/bindings/graph_reader.h"
 #include "packages/core/native/bindings/numpy_values.h"
 #include "packages/core/native/bindings/python_status.h"
@@ -46,6 +47,18 @@ nb::dict memory_of(Runtime& runtime) {
   return memory;
 }
 
+uint32_t crc32c_of(nb::handle data, uint32_t before) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(data.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  uint32_t crc;
+  {
+    nb::gil_scoped_release no_gil;
+    crc = crc32c(view.buf, static_cast<size_t>(view.len), before);
+  }
+  PyBuffer_Release(&view);
+  return crc;
+}
+
 // Signal handlers run on this thread alone; others need not ask.
 unsigned long main_thread = 0;
 
@@ -58,8 +71,8 @@ bool interrupted() {
 Executable* compile(std::shared_ptr<Runtime> runtime, nb::sequence nodes, nb::sequence fetches,
                     nb::sequence targets) {
   std::unique_ptr<Executable> executable;
-  raise_if_failed(Executable::compile(std::move(runtime), read_graph(nodes, fetches, targets),
-                                      &executable));
+  raise_if_failed(
+      Executable::compile(std::move(runtime), read_graph(nodes, fetches, targets), &executable));
   return executable.release();
 }
 
@@ -75,8 +88,7 @@ void feed_all(Step* step, const Plan& plan, nb::handle feeds, std::vector<nb::ob
   }
   for (size_t i = 0; i < plan.args.size(); ++i) {
     if (plan.args[i] < 0) continue;
-    nb::object value =
-        nb::borrow(PySequence_Fast_GET_ITEM(fast.ptr(), static_cast<Py_ssize_t>(i)));
+    nb::object value = nb::borrow(PySequence_Fast_GET_ITEM(fast.ptr(), static_cast<Py_ssize_t>(i)));
     if (feed(step, i, plan.arg_dtypes[i], value.ptr())) lent->push_back(std::move(value));
   }
 }
@@ -116,23 +128,29 @@ NB_MODULE(_native, m) {
   main_thread = nb::cast<unsigned long>(
       nb::module_::import_("threading").attr("main_thread")().attr("ident"));
   add_status_error(m);
-  m.def("load_kernel_library", [](const std::string& path) {
-    raise_if_failed(LoadedKernels::process().load_library(path));
-  }, nb::arg("path"));
+  m.def(
+      "load_kernel_library",
+      [](const std::string& path) { raise_if_failed(LoadedKernels::process().load_library(path)); },
+      nb::arg("path"));
   m.def("kernels", &list_kernels);
+  m.def("crc32c", &crc32c_of, nb::arg("data"), nb::arg("before") = 0);
 
   nb::class_<Resources>(m, "Resources")
       .def(nb::init<>())
-      .def("clear", [](Resources& self, const std::string& container) { self.clear(container); },
-           nb::arg("container"));
+      .def(
+          "clear", [](Resources& self, const std::string& container) { self.clear(container); },
+          nb::arg("container"));
   nb::class_<Runtime>(m, "Runtime")
       .def(nb::init<int, std::shared_ptr<Resources>>(), nb::arg("threads"), nb::arg("resources"))
       .def("memory", &memory_of);
   nb::class_<Cancellation>(m, "Cancellation")
       .def(nb::init<>())
-      .def("cancel", [](Cancellation& self, int code, const std::string& message) {
-        self.cancel(static_cast<StatusCode>(code), message);
-      }, nb::arg("code"), nb::arg("message"));
+      .def(
+          "cancel",
+          [](Cancellation& self, int code, const std::string& message) {
+            self.cancel(static_cast<StatusCode>(code), message);
+          },
+          nb::arg("code"), nb::arg("message"));
   nb::class_<Executable>(m, "Executable")
       .def(nb::new_(&compile), nb::arg("runtime"), nb::arg("nodes"), nb::arg("fetches"),
            nb::arg("targets"))
