@@ -22,18 +22,18 @@ Mixed = Annotated[list[In], "Tlist"]
 Resource = Annotated[In, "resource"]
 
 
-@op("TestAdd", outputs="z: T", T=dtypes.NUMERIC)
+@op("OpTestAdd", outputs="z: T", T=dtypes.NUMERIC)
 def add(x: T, y: T) -> Shapes:
     """Sum."""
     return [broadcast(x.shape, y.shape)]
 
 
-@op("TestSum", outputs="sum: T", T=dtypes.NUMERIC, Tidx=(dtypes.INDEX, dtypes.int32))
+@op("OpTestSum", outputs="sum: T", T=dtypes.NUMERIC, Tidx=(dtypes.INDEX, dtypes.int32))
 def reduce_sum(x: T, axis: Index, *, keep_dims: bool = False) -> Shapes:
     return [TensorShape(None) if axis.value is None else TensorShape((int(axis.value.size),))]
 
 
-@op("TestPack", outputs="packed: T", T=dtypes.ALL)
+@op("OpTestPack", outputs="packed: T", T=dtypes.ALL)
 def pack(values: Many, *, axis: int = 0) -> Shapes:
     return [TensorShape((len(values), *values[0].shape))]
 
@@ -44,28 +44,28 @@ def _(values: list[In], *, axis: int) -> object:
     return TensorShape(tuple(None if v is None else int(v) for v in known))
 
 
-@op("TestSplit", outputs="parts: count * T", T=dtypes.ALL)
+@op("OpTestSplit", outputs="parts: count * T", T=dtypes.ALL)
 def split(value: T, *, count: int) -> Shapes:
     return [TensorShape(None)] * count
 
 
-@op("TestTuple", outputs="results: Tlist", Tlist=dtypes.ALL)
+@op("OpTestTuple", outputs="results: Tlist", Tlist=dtypes.ALL)
 def tuple_(values: Mixed) -> Shapes:
     return [value.shape for value in values]
 
 
-@op("TestHandle", outputs="handle: resource", stateful=True)
+@op("OpTestHandle", outputs="handle: resource", stateful=True)
 def handle(*, dtype: DType, shape: TensorShape) -> Shapes:
     return [Handle(dtype, shape)]
 
 
-@op("TestRead", outputs="value: dtype")
+@op("OpTestRead", outputs="value: dtype")
 def read(resource: Resource, *, dtype: DType) -> Shapes:
     assert resource.handle_dtype is dtype
     return [resource.handle_shape]
 
 
-@op("TestPad", outputs="y: T", T=dtypes.FLOATING)
+@op("OpTestPad", outputs="y: T", T=dtypes.FLOATING)
 def padded(
     x: T, *, padding: Literal["SAME", "VALID"], strides: Sequence[int] = (1, 1), name_: str = "a"
 ) -> Shapes:
@@ -81,7 +81,7 @@ def test_builder_adds_a_typed_and_shaped_node() -> None:
         x = graph_of_one()
         z = add(x, x, name="sum")
         assert (z.name, z.dtype, z.shape) == ("sum:0", dtypes.float32, TensorShape([2, None]))
-        assert z.op.type == "TestAdd" and z.op.inputs == (x, x) and z.op.get_attr("T") is x.dtype
+        assert z.op.type == "OpTestAdd" and z.op.inputs == (x, x) and z.op.get_attr("T") is x.dtype
         assert add(y=x, x=x).op.inputs == (x, x)
         assert add.__doc__ == "Sum." and "name" in str(add.__signature__)
 
@@ -99,7 +99,7 @@ def test_python_values_take_the_type_of_other_inputs() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "expected"),
     [
-        (lambda x: add(x, np.zeros(3)), TypeError, r"\[TestAdd\] input y: expected float32"),
+        (lambda x: add(x, np.zeros(3)), TypeError, r"\[OpTestAdd\] input y: expected float32"),
         (lambda x: add(x, constant(1)), TypeError, "input y: expected float32.*qn.cast"),
         (lambda x: add(x, True), TypeError, "expected float32, got True of type bool"),
         (lambda x: add(constant(1), 2.5), TypeError, "expected int32, got 2.5 of type float"),
@@ -116,7 +116,7 @@ def test_python_values_take_the_type_of_other_inputs() -> None:
         ),
         (lambda x: add(x), TypeError, "expected the inputs y too"),
         (lambda x: add(x, x, x), TypeError, "expected 2 inputs .* got 3"),
-        (lambda x: add(x, x, axis=1), TypeError, "expected arguments of TestAdd.*got 'axis'"),
+        (lambda x: add(x, x, axis=1), TypeError, "expected arguments of OpTestAdd.*got 'axis'"),
         (
             lambda x: reduce_sum(x, 0, keep_dims=1),
             TypeError,
@@ -138,7 +138,7 @@ def test_python_values_take_the_type_of_other_inputs() -> None:
 def test_misuse_is_a_located_error(make: object, error: type[Exception], expected: str) -> None:
     with Graph().as_default(), pytest.raises(error, match=expected) as caught:
         make(graph_of_one())  # type: ignore[operator]
-    assert str(caught.value).startswith("[Test") or "[Identity]" in str(caught.value)
+    assert str(caught.value).startswith("[OpTest") or "[Identity]" in str(caught.value)
     assert "made at" in str(caught.value) and "op_def_test.py:" in str(caught.value)
 
 
@@ -180,7 +180,7 @@ def test_handles_say_what_they_refer_to() -> None:
 
 
 def test_gradient_is_registered_once_and_only_where_allowed() -> None:
-    @op("TestNeg", outputs="y: T", T=dtypes.NUMERIC)
+    @op("OpTestNeg", outputs="y: T", T=dtypes.NUMERIC)
     def negative(x: T) -> Shapes:
         return [x.shape]
 
@@ -188,8 +188,8 @@ def test_gradient_is_registered_once_and_only_where_allowed() -> None:
     def rule(op: Operation, grad: Output) -> list[Output]:
         return [grad]
 
-    assert lookup("TestNeg").gradient is rule
-    with pytest.raises(ValueError, match=r"\[TestNeg\] expected one gradient"):
+    assert lookup("OpTestNeg").gradient is rule
+    with pytest.raises(ValueError, match=r"\[OpTestNeg\] expected one gradient"):
         negative.gradient(rule)
     with pytest.raises(ValueError, match=r"\[Const\]"):
         from qanat.core.base_ops import const
@@ -201,25 +201,25 @@ def test_wrong_definitions_are_refused() -> None:
     def f(x: int) -> Shapes:
         return []
 
-    with pytest.raises(TypeError, match=r"\[TestBad\] input x: expected an annotation such as"):
-        op("TestBad", outputs="")(f)
+    with pytest.raises(TypeError, match=r"\[OpTestBad\] input x: expected an annotation such as"):
+        op("OpTestBad", outputs="")(f)
 
     def g(x: T) -> Shapes:
         return []
 
     with pytest.raises(TypeError, match="expected the dtypes of T"):
-        op("TestBad", outputs="")(g)
+        op("OpTestBad", outputs="")(g)
     with pytest.raises(TypeError, match="type attrs U belong to no input"):
-        op("TestBad", outputs="", T=dtypes.ALL, U=dtypes.ALL)(g)
+        op("OpTestBad", outputs="", T=dtypes.ALL, U=dtypes.ALL)(g)
     with pytest.raises(TypeError, match="'V' is no dtype and no type attr"):
-        op("TestBad", outputs="y: V", T=dtypes.ALL)(g)
+        op("OpTestBad", outputs="y: V", T=dtypes.ALL)(g)
     with pytest.raises(ValueError, match="defined already"):
-        op("TestAdd", outputs="y: T", T=dtypes.ALL)(g)
+        op("OpTestAdd", outputs="y: T", T=dtypes.ALL)(g)
 
 
 def test_lookup_suggests() -> None:
-    with pytest.raises(KeyError, match="did you mean.*TestAdd"):
-        lookup("TestAddd")
+    with pytest.raises(KeyError, match="did you mean.*OpTestAdd"):
+        lookup("OpTestAddd")
 
 
 class Celsius:

@@ -146,9 +146,7 @@ class Rewriter:
     def _uses(self, node: Node) -> list[str]:
         return [*(ref.node for ref in node.inputs), *node.control_inputs]
 
-    def _redirect(
-        self, user: str, inside: set[str], name: str, outputs: Mapping[Ref, Ref]
-    ) -> None:
+    def _redirect(self, user: str, inside: set[str], name: str, outputs: Mapping[Ref, Ref]) -> None:
         node = self.nodes[user]
         waits = (name if other in inside else other for other in node.control_inputs)
         self.nodes[user] = node.replace(

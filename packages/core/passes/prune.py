@@ -23,29 +23,44 @@ def prune(
         InvalidArgumentError: a placeholder is needed that is not fed.
     """
     args = {output: _arg(i, output) for i, output in enumerate(feeds)}
+    targets = [op for op in targets if not _is_given(args, op)]
     roots = [*(output.op for output in fetches if output not in args), *targets]
     order = postorder(roots, lambda op: _before(args, op))
-    nodes = list(args.values())
-    for op in order:
-        _check_fed(op)
-        nodes.append(
-            Node(
-                name=op.name,
-                op_def=op.op_def,
-                inputs=tuple([_ref(args, output) for output in op.inputs]),
-                control_inputs=tuple([other.name for other in op._control_inputs]),
-                attrs=op._attrs,
-                dtypes=tuple([output.dtype for output in op.outputs]),
-                shapes=tuple([output._shape for output in op.outputs]),
-                device=op.device,
-                origin=op,
-            )
-        )
+    nodes = [*args.values(), *(_node(args, op) for op in order)]
     return StepGraph(
         {node.name: node for node in nodes},
         feeds=tuple([node.name for node in args.values()]),
         fetches=tuple([_ref(args, output) for output in fetches]),
         targets=tuple([op.name for op in targets]),
+    )
+
+
+def _is_given(args: dict[Output, Node], op: Operation) -> bool:
+    """Whether feeds give all that an operation would."""
+    return bool(op.outputs) and all(output in args for output in op.outputs)
+
+
+def _node(args: dict[Output, Node], op: Operation) -> Node:
+    """An operation as it runs in this step.
+
+    Raises:
+        InvalidArgumentError: it is a placeholder.
+    """
+    op_def, attrs = op.op_def, op._attrs
+    if op_def.name == "Placeholder":
+        raise _not_fed(op)
+    if op_def.name == "PlaceholderWithDefault":  # that is not fed
+        op_def, attrs = lookup("Identity"), {"T": attrs["dtype"]}
+    return Node(
+        name=op.name,
+        op_def=op_def,
+        inputs=tuple([_ref(args, output) for output in op.inputs]),
+        control_inputs=tuple([other.name for other in op._control_inputs]),
+        attrs=attrs,
+        dtypes=tuple([output.dtype for output in op.outputs]),
+        shapes=tuple([output._shape for output in op.outputs]),
+        device=op.device,
+        origin=op,
     )
 
 
@@ -72,16 +87,10 @@ def _before(fed: dict[Output, Node], op: Operation) -> list[Operation]:
     return [*(output.op for output in op.inputs if output not in fed), *op._control_inputs]
 
 
-def _check_fed(op: Operation) -> None:
-    if op.type == "Placeholder":
-        output = op.outputs[0]
-        raise InvalidArgumentError(
-            located(
-                f"expected a value of {output.dtype}{output.shape} in feed_dict for "
-                f"'{output.name}', which the fetches need, got none",
-                op.type,
-                op.name,
-                op.user_line,
-            ),
-            op=op,
-        )
+def _not_fed(op: Operation) -> InvalidArgumentError:
+    output = op.outputs[0]
+    message = (
+        f"expected a value of {output.dtype}{output.shape} in feed_dict for '{output.name}', "
+        "which the fetches need, got none"
+    )
+    return InvalidArgumentError(located(message, op.type, op.name, op.user_line), op=op)
