@@ -138,7 +138,7 @@ def _elements(tensor: tensor_pb2.TensorProto, dtype: DType) -> Array:
             raise ValueError(f"expected pairs of numbers for {dtype}, got {parts.size} numbers")
         return parts.view(dtype.as_numpy)
     try:
-        return np.array(values, dtype.as_numpy)
+        return np.array(list(values), dtype.as_numpy)
     except OverflowError:
         raise ValueError(f"expected values of {dtype}, got some out of range") from None
 
@@ -199,16 +199,19 @@ def attr_from_proto(proto: attr_value_pb2.AttrValue, definition: AttrDef | None)
     """
     field = proto.WhichOneof("value")
     if field == "list":
-        value: Any = [
-            _scalar_from_proto(part.name, item)
-            for part, items in proto.list.ListFields()
-            for item in items
-        ]
+        filled = proto.list.ListFields()
+        kind = f"list({_KINDS.get(filled[0][0].name, 'func')})" if filled else None
+        value: Any = [_scalar_from_proto(part.name, item) for part, all in filled for item in all]
     elif field in _KINDS:
+        kind = _KINDS[field]
         value = _scalar_from_proto(field, getattr(proto, field))
     else:
         raise ValueError(f"expected an attr with a value, got {field or 'none'}")
-    return value if definition is None else definition.check(value)
+    if definition is None:
+        return value
+    if kind is not None and kind != definition.kind:
+        raise TypeError(f"expected an attr of kind {definition.kind}, got {kind}")
+    return definition.check(value)
 
 
 def _scalar_from_proto(field: str, value: Any) -> Any:
