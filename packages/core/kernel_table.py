@@ -64,7 +64,7 @@ def kernel_table() -> KernelTable:
     """The kernels of all installed packages `qanat.kernels_*`, which the first call loads.
 
     Raises:
-        ImportError: such a package is broken.
+        NotFoundError, InvalidArgumentError: such a package has no library, or one of another build.
     """
     global _table
     with _lock:
@@ -72,7 +72,7 @@ def kernel_table() -> KernelTable:
             from qanat.core import _native
 
             for library in installed_libraries():
-                _native.load_kernel_library(library)
+                _load(library)
             _table = KernelTable({"CPU": [(op, types) for op, types, _ in _native.kernels()]})
         return _table
 
@@ -89,16 +89,20 @@ def load_kernel_library(path: str) -> None:
         InvalidArgumentError: it was built for another ABI number.
     """
     global _table
+    kernel_table()
+    _load(path)
+    with _lock:
+        _table = None
+
+
+def _load(path: str) -> None:
     from qanat.core import _native
     from qanat.core.run_errors import raise_status
 
-    kernel_table()
     try:
         _native.load_kernel_library(path)
     except _native.StatusError as error:
         raise_status(error, None)
-    with _lock:
-        _table = None
 
 
 def installed_libraries() -> list[str]:
