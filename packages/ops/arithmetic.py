@@ -4,8 +4,10 @@ Integers wrap on overflow. Integer division by zero is an invalid-argument error
 the most negative integer divided by -1 wraps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
+
+import numpy as np
 
 from qanat.core import dtypes
 from qanat.core.graph import Operation, Output, convert_to_tensor, name_scope
@@ -275,6 +277,28 @@ def add_n(inputs: Annotated[list[In], "N * T"]) -> Shapes:
 @add_n.gradient
 def _(op: Operation, grad: Output) -> Grads:
     return [grad] * len(op.inputs)
+
+
+def _folded(function: Callable[[Any, Any], Any]) -> Callable[[In, In], Any]:
+    """The static value of an op on sizes, as in `shape[0] * shape[1]`."""
+
+    def static_value(x: In, y: In) -> Any:
+        if x.dtype not in dtypes.INDEX or x.shape.rank != 0 or y.shape.rank != 0:
+            return None
+        a, b = x.value, y.value
+        return None if a is None or b is None else np.asarray(function(a, b), x.dtype.as_numpy)
+
+    return static_value
+
+
+for _builder, _function in (
+    (add, np.add),
+    (subtract, np.subtract),
+    (multiply, np.multiply),
+    (maximum, np.maximum),
+    (minimum, np.minimum),
+):
+    _builder.static_value(_folded(_function))
 
 
 def accumulate_n(inputs: Sequence[Any], name: str | None = None) -> Output:

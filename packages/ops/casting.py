@@ -2,10 +2,13 @@
 
 from typing import Annotated, Any
 
+import numpy as np
+
 from qanat.core import dtypes
 from qanat.core.dtypes import DType
 from qanat.core.graph import Operation, Output, convert_to_tensor
 from qanat.core.op_def import Grads, In, Shapes, op
+from qanat.core.shapes import TensorShape
 from qanat.ops import arithmetic
 
 __all__ = [
@@ -30,6 +33,16 @@ def cast_op(x: Annotated[In, "SrcT"], *, DstT: DType, Truncate: bool = False) ->
     With Truncate, extra mantissa bits are cut off instead of rounded.
     """
     return [x.shape]
+
+
+@cast_op.static_value
+def _(x: In, *, DstT: DType, Truncate: bool) -> np.ndarray[Any, Any] | TensorShape | None:
+    """Of indices and sizes, which may be known in part only."""
+    if x.dtype not in dtypes.INDEX or DstT not in dtypes.INDEX:
+        return None
+    if x.value is not None:
+        return x.value.astype(DstT.as_numpy)
+    return x.value_as_shape() if x.shape.rank == 1 else None
 
 
 @cast_op.gradient

@@ -26,7 +26,12 @@ def _between(source: DType, target: DType) -> Case:
         values = [0.0, 1.5, -1.5, 3.99, np.nan, np.inf, -np.inf, 300.0, -300.0, 5e4]
     elif source.is_integer:
         values = [0, 1, 7, int(source.max), int(source.min), int(source.max) - 1]
-    given = Input((len(values),), lambda g, s, d: np.array(values).astype(d.as_numpy), source)
+
+    def draw(_: Any, shape: Any, dtype: DType) -> Any:
+        with np.errstate(over="ignore"):
+            return np.array(values).astype(dtype.as_numpy)
+
+    given = Input((len(values),), draw, source)
     return Case(casting.cast_op, (given,), {"DstT": target}, oracle=lambda x: _cast(x, target))
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from qanat.core import dtypes
+from qanat.core.constants import to_array
 from qanat.core.dtypes import DType
 from qanat.core.errors import ShapeError
 from qanat.core.graph import Operation, Output, convert_to_tensor, name_scope
@@ -65,14 +66,22 @@ def range(
     if limit is None:
         start, limit = 0, start
     with name_scope(name, "Range", [start, limit, delta]) as scope:
-        numbers = [
-            x if isinstance(x, Output) else convert_to_tensor(x, dtype=dtype)
-            for x in (start, limit, delta)
-        ]
+        bounds = [_as_given(x) for x in (start, limit, delta)]
         if dtype is None:
             order = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
-            dtype = max((x.dtype for x in numbers), key=order.index)
-        return range_op(*(casting.cast(x, dtype) for x in numbers), name=scope)
+            dtype = max((dtypes.as_dtype(x.dtype) for x in bounds), key=order.index)
+        return range_op(*(_converted(x, dtype) for x in bounds), name=scope)
+
+
+def _as_given(bound: Any) -> Any:
+    """A bound as an Output, or as an array of the dtype it would become a constant of."""
+    return bound if isinstance(bound, Output) else to_array(bound)
+
+
+def _converted(bound: Any, dtype: DType) -> Any:
+    if isinstance(bound, Output):
+        return casting.cast(bound, dtype)
+    return bound.astype(dtype.as_numpy)
 
 
 def lin_space(start: Any, stop: Any, num: int, name: str | None = None) -> Output:

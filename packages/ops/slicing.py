@@ -269,7 +269,12 @@ def strided_slice(
     begin = convert_to_tensor(begin)
     end = convert_to_tensor(end, dtype=begin.dtype)
     if strides is None:
-        strides = shaping.ones_like(begin)
+        length = begin.shape.with_rank(1)[0]
+        strides = (
+            shaping.ones_like(begin)
+            if length is None
+            else np.ones(length, begin.dtype.as_numpy)
+        )
     strides = convert_to_tensor(strides, dtype=begin.dtype)
     return strided_slice_op(
         input_,

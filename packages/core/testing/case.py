@@ -3,8 +3,8 @@
     Case(mat_mul, (numbers(3, 4), numbers(4, 5)), oracle=np.matmul)
 
 Inputs made by the functions here are fed; `numbers` and `specials` take on every dtype the op has a
-kernel for. All other inputs (ints, lists, arrays) become constants. What is drawn depends on the case
-alone, so a failure can be repeated.
+kernel for. All other inputs (ints, lists, arrays) become constants. What is drawn depends on the
+case alone, so a failure can be repeated.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import numpy as np
+
 from qanat.core import dtypes
 from qanat.core.dtypes import DType
 from qanat.core.errors import ShapeError
@@ -54,7 +55,8 @@ class Input:
 
 
 def numbers(*shape: int, low: float = -2.0, high: float = 2.0) -> Input:
-    """Numbers in [low, high), of the swept dtype: whole ones for integers, from 0 for unsigned ones.
+    """Numbers in [low, high), of the swept dtype: whole ones for integers, from 0 for unsigned
+    ones.
 
     For bools they are random bits, for strings short random strings.
     """
@@ -94,13 +96,15 @@ def specials() -> Input:
             values = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, float(dtype.max)]
         else:
             values = [0, 1, 2, 3, int(dtype.max), int(dtype.min), int(dtype.max) - 1, 5, 6, 7]
-        return np.array(values).astype(dtype.as_numpy)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.array(values).astype(dtype.as_numpy)
 
     return Input((10,), draw)
 
 
 def distinct(*shape: int) -> Input:
-    """Numbers no two of which are equal or close, in random order: for maxima, sorting and ranks."""
+    """Numbers no two of which are equal or close, in random order: for maxima, sorting and ranks.
+    """
 
     def draw(generator: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:
         size = int(np.prod(shape))
@@ -147,8 +151,8 @@ class Misuse:
     Attributes:
         inputs: as of a Case.
         message: a regular expression that the error's message has to match.
-        error: its class. ShapeError, TypeError and ValueError are raised while the graph is built; of an
-            OpError the step fails.
+        error: its class. ShapeError, TypeError and ValueError are raised while the graph is built;
+            of an OpError the step fails.
         attrs: those of the case, changed by these.
         dtype: that is swept; float32 if the case has it, else the case's first.
     """
@@ -168,7 +172,8 @@ class Case:
         op: an op, or a composition of ops.
         inputs: each made by a function of this module, or a constant.
         attrs: keyword arguments.
-        oracle: called with the inputs as arrays, floats as float64; gives the result, or a sequence of them.
+        oracle: called with the inputs as arrays, floats as float64; gives the result, or a sequence
+            of them.
         holds: called with the result arrays in place of a comparison with the oracle's.
         dtypes: to sweep; all the op accepts if not given.
         gradient: whether the numeric check of the gradient applies.
@@ -211,7 +216,7 @@ class Case:
         """The dtypes to try; [None] where no input is of a swept one."""
         if self.dtypes is not None:
             return sorted(self.dtypes, key=lambda dtype: dtype.number)
-        if not any(isinstance(value, Input) and value.dtype is None for value in _flat(self.inputs)):
+        if not _has_swept(self.inputs):
             return [None]
         allowed: Iterable[DType] = (dtypes.float32, dtypes.float64)
         if isinstance(self.op, OpBuilder):
@@ -221,10 +226,14 @@ class Case:
     def _accepted(self, op: OpBuilder) -> Iterable[DType]:
         """What the type attr of the first swept input allows."""
         for arg, value in zip(op.op_def.inputs, self.inputs, strict=True):
-            if arg.type_attr and any(isinstance(v, Input) and v.dtype is None for v in _flat(value)):
+            if arg.type_attr and _has_swept(value):
                 allowed = op.op_def.attrs[arg.type_attr].allowed
                 return dtypes.ALL - {dtypes.resource} if allowed is None else allowed
         raise TypeError(f"{op!r}: expected an input of a swept dtype")
+
+
+def _has_swept(value: Any) -> bool:
+    return any(isinstance(one, Input) and one.dtype is None for one in _flat(value))
 
 
 def _flat(value: Any) -> Iterable[Any]:

@@ -4,8 +4,8 @@ The functions here assert; tests call them with what `find_cases` finds.
 """
 
 import importlib
-import re
 import pkgutil
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, Final, get_args
 
 import numpy as np
+
 from qanat.core import base_ops, dtypes
 from qanat.core.dtypes import DType
 from qanat.core.errors import OpError
@@ -40,13 +41,18 @@ def find_cases(package: ModuleType) -> list[Case]:
 
 
 def without_case(package: ModuleType, cases: Iterable[Case]) -> list[str]:
-    """The ops that the package defines and no case is of."""
+    """The ops that the package defines and no case is of.
+
+    Names that begin with "_" are of nodes that rewrites make, which the tests of the rewrites try.
+    """
     tried = {name for case in cases for name in case.ops()}
     prefix = f"{package.__name__}."
     return [
         op_def.name
         for op_def in registered()
-        if op_def.shape_fn.__module__.startswith(prefix) and op_def.name not in tried
+        if op_def.shape_fn.__module__.startswith(prefix)
+        and not op_def.name.startswith("_")
+        and op_def.name not in tried
     ]
 
 
@@ -114,14 +120,26 @@ def build(
     return built
 
 
-def dtypes_with_kernels(case: Case) -> list[DType | None]:
-    """The dtypes for which all ops of a case's graph have a kernel on this machine's CPU."""
-    found = []
-    for dtype in case.swept():
-        graph = build(case, dtype).graph
-        if all(_has_kernel(op) for op in graph.get_operations()):
-            found.append(dtype)
-    return found
+def tried(cases: Iterable[Case]) -> list[tuple[Case, DType | None]]:
+    """Each case with each dtype for which all ops of its graph have a CPU kernel."""
+    return [(case, dtype) for case in cases for dtype in case.swept() if _runs(case, dtype)]
+
+
+def tried_once(cases: Iterable[Case]) -> list[tuple[Case, DType | None]]:
+    """Each case that runs with one dtype: for what does not depend on it."""
+    found = ((case, [dtype for dtype in case.swept() if _runs(case, dtype)][:1]) for case in cases)
+    return [(case, dtype) for case, runs in found for dtype in runs]
+
+
+def name_of(value: Any) -> str:
+    """What a test's parameter is called."""
+    if isinstance(value, Case):
+        return value.name
+    return value.message if isinstance(value, Misuse) else str(value)
+
+
+def _runs(case: Case, dtype: DType | None) -> bool:
+    return all(_has_kernel(op) for op in build(case, dtype).graph.get_operations())
 
 
 def _has_kernel(op: Operation) -> bool:
@@ -180,7 +198,8 @@ def works_knowing(case: Case, known: Known) -> bool:
 
 
 def check_unknown_shapes(case: Case, dtype: DType | None, known: Known) -> None:
-    """With less known of the inputs' shapes the static shapes still agree with those of the step."""
+    """With less known of the inputs' shapes the static shapes still agree with those of the step.
+    """
     exact = build(case, dtype).run()
     built = build(case, dtype, known)
     for output, value, before in zip(built.outputs, built.run(), exact, strict=True):
