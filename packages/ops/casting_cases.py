@@ -28,7 +28,7 @@ def _between(source: DType, target: DType) -> Case:
         values = [0, 1, 7, int(source.max), int(source.min), int(source.max) - 1]
 
     def draw(_: Any, shape: Any, dtype: DType) -> Any:
-        with np.errstate(over="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             return np.array(values).astype(dtype.as_numpy)
 
     given = Input((len(values),), draw, source)

@@ -1,6 +1,7 @@
 """All ops' gradients in float64 against central differences."""
 
 import pytest
+
 from qanat import ops
 from qanat.autodiff import compute_gradient
 from qanat.core.testing import sweep

@@ -1,6 +1,7 @@
-"""All ops used wrongly, so that the step fails: the named error, and a session that goes on working."""
+"""All ops used wrongly, so that the step fails: the named error, and a session that goes on."""
 
 import pytest
+
 from qanat import ops
 from qanat.core.errors import OpError
 from qanat.core.testing import sweep

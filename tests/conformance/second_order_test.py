@@ -1,6 +1,7 @@
 """The gradients of all ops' gradients in float64 against central differences."""
 
 import pytest
+
 from qanat import ops
 from qanat.autodiff import compute_gradient, gradients
 from qanat.core.testing import sweep

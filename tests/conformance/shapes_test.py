@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from qanat import ops
 from qanat.core.testing import sweep
 from qanat.core.testing.case import Case

@@ -1,8 +1,9 @@
-"""All ops, every dtype that there is a kernel for: the values are NumPy's, the shapes the graph's."""
+"""All ops, every dtype with a kernel: the values are NumPy's, the shapes the graph's."""
 
 from typing import Any
 
 import pytest
+
 from qanat import ops
 from qanat.core.testing import sweep
 from qanat.core.testing.case import Case

@@ -252,8 +252,8 @@ def check_misuse(case: Case, misuse: Misuse) -> None:
     raise AssertionError(f"expected {misuse.error.__name__}, got a result")
 
 
-# (x, its shape, y, its shape, x's value) -> the Jacobian twice, by rules and by differences.
-ComputeGradient = Callable[[Output, Sequence[int], Output, Sequence[int], Array], tuple[Array, Array]]
+# As qanat.autodiff.compute_gradient: the Jacobian twice, by rules and by differences.
+ComputeGradient = Callable[..., tuple[Array, Array]]
 Gradients = Callable[..., Sequence[Output | None]]
 
 
@@ -272,7 +272,7 @@ def _inputs(values: Any) -> Iterator[Input]:
             yield value
 
 
-def check_gradient(case: Case, compute_gradient: Any, known: Known = "sizes") -> None:
+def check_gradient(case: Case, compute_gradient: ComputeGradient, known: Known = "sizes") -> None:
     """For each swept input the derivative of each floating-point result is that by differences."""
     built = build(case, dtypes.float64, known)
     shapes = [value.shape for value in built.run()]
@@ -282,7 +282,9 @@ def check_gradient(case: Case, compute_gradient: Any, known: Known = "sizes") ->
                 _check_jacobians(built, output, shape, compute_gradient)
 
 
-def _check_jacobians(built: Built, y: Output, shape: Any, compute_gradient: Any) -> None:
+def _check_jacobians(
+    built: Built, y: Output, shape: Any, compute_gradient: ComputeGradient
+) -> None:
     for x, given in built.fed:
         if given.dtype is not None:
             continue
@@ -295,7 +297,7 @@ def _check_jacobians(built: Built, y: Output, shape: Any, compute_gradient: Any)
 
 
 def check_second_order(
-    case: Case, gradients: Gradients, compute_gradient: Any, known: Known = "sizes"
+    case: Case, gradients: Gradients, compute_gradient: ComputeGradient, known: Known = "sizes"
 ) -> None:
     """The derivative of the gradient, weighted at random, is that by differences."""
     built = build(case, dtypes.float64, known)
