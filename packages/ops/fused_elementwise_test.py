@@ -79,7 +79,8 @@ def test_add_n_is_a_chain_of_sums():
     assert node.attrs["program"] == "t0=Add(v0,v0);t1=Add(t0,v0);t2=Exp(t1);out=t2"
 
 
-def momentum(accumulation: Output, weights: Output, gradient: Output):  # type: ignore[no-untyped-def]
+def momentum(accumulation: Output, weights: Output,
+             gradient: Output):  # type: ignore[no-untyped-def]
     read = read_variable_op(accumulation, dtype=dtypes.float32)
     new = 0.9 * read + gradient
     return (
