@@ -108,6 +108,7 @@ def find(name: str) -> Any:
     """
     if name.startswith("__"):
         raise AttributeError(f"module 'qanat' has no attribute {name!r}")
+    ops = _installed("ops")  # whatever the name: `a + b` and imported graphs need them
     if name in _CORE_MODULE_OF:
         module = importlib.import_module(f"qanat.core.{_CORE_MODULE_OF[name]}")
         return getattr(module, _RENAMED.get(name, name))
@@ -115,7 +116,6 @@ def find(name: str) -> Any:
         return _part_module(_MODULES[name], name)
     if name in _PART_OF:
         return getattr(_part_module(_PART_OF[name], name), name)
-    ops = _installed("ops")
     if ops is not None and name in public_names(ops):
         return getattr(ops, name)
     part = _installed(name)

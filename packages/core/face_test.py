@@ -65,3 +65,11 @@ def test_wrong_names() -> None:
     with pytest.raises(AttributeError, match="__wrapped__"):
         _ = qn.__wrapped__
     assert "Session" in dir(qn)
+
+
+def test_the_first_name_loads_the_ops(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+    real = importlib.import_module
+    monkeypatch.setattr(importlib, "import_module", lambda name: loaded.append(name) or real(name))
+    assert face.find("placeholder") is qn.placeholder
+    assert loaded == ["qanat.ops", "qanat.core.base_ops"]
