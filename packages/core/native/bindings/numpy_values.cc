@@ -266,7 +266,8 @@ Tensor tensor_from_array(PyObject* object) {
                 "expected an array of a known type and native byte order, got " + type_text(descr)));
   }
   Tensor tensor;
-  raise_if_failed(tensor.allocate(dtype, shape_of(array), &Allocator::process()));
+  const Shape shape = shape_of(array);
+  if (!tensor.allocate(dtype, shape, &Allocator::process())) raise(exhausted(dtype, shape));
   copy_array(array, tensor.view);
   return tensor;
 }

@@ -97,6 +97,7 @@ int ThreadPool::open_job(Body body, void* arg, uint32_t limit, std::atomic<uint6
 void ThreadPool::close_job(int index, std::atomic<uint64_t>* list) {
   Job& job = jobs_[index];
   list->fetch_and(~(uint64_t{1} << index), std::memory_order_relaxed);
+  job.limit.store(0, std::memory_order_relaxed);  // before claim changes: nobody claims of the next
   const uint64_t next_job = ((job.claim.load(std::memory_order_relaxed) >> 32) + 1) << 32;
   const uint32_t claimed = static_cast<uint32_t>(job.claim.exchange(next_job));
   for (int spins = 0; job.done.load(std::memory_order_acquire) != claimed; ++spins) {
@@ -108,7 +109,6 @@ void ThreadPool::close_job(int index, std::atomic<uint64_t>* list) {
     const uint32_t done = job.done.load();
     if (done != claimed) futex_wait(&job.done, done);
   }
-  job.limit.store(0, std::memory_order_relaxed);
   free_.fetch_or(uint64_t{1} << index, std::memory_order_release);
 }
 
@@ -163,8 +163,9 @@ void ThreadPool::wait(uint32_t seen, int64_t timeout_ns) {
 
 // Whole kernels before chunks of one: they share less.
 void ThreadPool::worker_main() {
-  while (!stop_.load(std::memory_order_relaxed)) {
-    const uint32_t seen = events();
+  while (true) {
+    const uint32_t seen = events();  // before the look at stop_ and at the jobs, so that none is missed
+    if (stop_.load()) return;
     if (!work_in(offers_, false) && !work_in(loops_, true)) wait(seen, 0);
   }
 }

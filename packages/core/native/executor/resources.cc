@@ -28,8 +28,7 @@ Status Variable::assign(const Tensor& value, Allocator* allocator) {
   }
   Tensor kept;
   if (value.buffer->kind == BufferKind::kBorrowed) {
-    Status status = value.copy_to(&kept, allocator);
-    if (!status.ok()) return status;
+    if (!value.copy_to(&kept, allocator)) return exhausted(dtype_, value.view.shape);
   } else {
     kept = value;
   }
@@ -45,7 +44,7 @@ Status Variable::lock(TensorView** value, Allocator* allocator) {
     status = uninitialized();
   } else if (!value_.buffer->exclusive()) {
     Tensor copy;
-    status = value_.copy_to(&copy, allocator);
+    if (!value_.copy_to(&copy, allocator)) status = exhausted(dtype_, value_.view.shape);
     if (status.ok()) std::swap(value_, copy);
   }
   if (!status.ok()) {

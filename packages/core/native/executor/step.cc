@@ -29,7 +29,9 @@ Tensor* Step::arg(size_t index) {
 }
 
 Status Step::allocate_arg(size_t index, const Shape& shape) {
-  return arg(index)->allocate(plan_.arg_dtypes[index], shape, &runtime_.allocator(), main_.cache());
+  const DType dtype = plan_.arg_dtypes[index];
+  if (arg(index)->allocate(dtype, shape, &runtime_.allocator(), main_.cache())) return {};
+  return exhausted(dtype, shape);
 }
 
 void Step::lend_arg(size_t index, void* data, const Shape& shape) {
@@ -81,10 +83,9 @@ Status Step::collect_results() {
       results_[i] = std::move(slot);
       continue;
     }
-    Status status = slot.copy_to(&results_[i], &runtime_.allocator(), main_.cache());
-    if (!status.ok()) {
-      fail(status);
-      return status;
+    if (!slot.copy_to(&results_[i], &runtime_.allocator(), main_.cache())) {
+      fail(exhausted(slot.view.dtype, slot.view.shape));
+      return std::exchange(failure_, Status{});
     }
     if (!needed) slot.reset(main_.cache());
   }

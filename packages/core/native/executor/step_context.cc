@@ -15,14 +15,22 @@ constexpr std::chrono::milliseconds kSignalCheckInterval{50};
 
 }  // namespace
 
+StepContext::StepContext(Step* step, bool main)
+    : step_(*step),
+      main_(main),
+      allocator_(step->runtime_.allocator()),
+      slots_(step->slots_.data()),
+      edges_(step->plan_.inputs.data()),
+      planned_slots_(step->plan_.slots.data()) {}
+
 void StepContext::enter(bool counted) {
   counted_ = counted;
   budget_ = kPollBytes;
-  cache_ = step_.runtime_.allocator().borrow_cache();
+  cache_ = allocator_.borrow_cache();
 }
 
 void StepContext::leave() {
-  step_.runtime_.allocator().return_cache(cache_);
+  allocator_.return_cache(cache_);
   cache_ = nullptr;
 }
 
@@ -59,25 +67,25 @@ bool StepContext::run_kernel(const NodePlan& node) {
 
 void StepContext::run_identity(const NodePlan& node) {
   const Tensor& from = input_slot(0);
-  Tensor& to = step_.slots_[node.first_slot];
+  Tensor& to = slots_[node.first_slot];
   to.view = from.view;
   to.buffer = from.buffer;
   to.buffer->ref();
 }
 
 void StepContext::release_inputs(const NodePlan& node) {
-  const InputPlan* edges = step_.plan_.inputs.data() + node.first_input;
+  const InputPlan* edges = edges_ + node.first_input;
   for (int i = 0; i < node.num_inputs; ++i) {
     const InputPlan& edge = edges[i];
     const bool done = counted_ ? edge.only || (edge.counted && step_.flat_->use_up(edge.slot))
                                : edge.last;
-    if (done) step_.slots_[edge.slot].reset(cache_);
+    if (done) slots_[edge.slot].reset(cache_);
   }
 }
 
 void StepContext::drop_outputs(const NodePlan& node) {
   for (int i = 0; i < node.num_outputs; ++i) {
-    const SlotPlan& slot = step_.plan_.slots[node.first_slot + i];
+    const SlotPlan& slot = planned_slots_[node.first_slot + i];
     if (slot.uses == 0 && !slot.fetched) output_slot(i).reset(cache_);
   }
 }
@@ -121,31 +129,34 @@ bool StepContext::fail_with(const Status& status) {
 }
 
 Tensor& StepContext::input_slot(int i) {
-  return step_.slots_[step_.plan_.inputs[node_->first_input + i].slot];
+  return slots_[edges_[node_->first_input + i].slot];
 }
 
-Tensor& StepContext::output_slot(int i) { return step_.slots_[node_->first_slot + i]; }
+Tensor& StepContext::output_slot(int i) { return slots_[node_->first_slot + i]; }
 
 TensorView* StepContext::output(int i, const Shape& shape) {
   Tensor& slot = output_slot(i);
-  const DType dtype = step_.plan_.slots[node_->first_slot + i].dtype;
-  if (!fail_with(slot.allocate(dtype, shape, &step_.runtime_.allocator(), cache_))) return nullptr;
+  const DType dtype = planned_slots_[node_->first_slot + i].dtype;
+  if (!slot.allocate(dtype, shape, &allocator_, cache_)) {
+    fail_with(exhausted(dtype, shape));
+    return nullptr;
+  }
   budget_ -= static_cast<int64_t>(slot.view.num_bytes());
   return &slot.view;
 }
 
 bool StepContext::reusable(int i) {
-  const InputPlan& edge = step_.plan_.inputs[node_->first_input + i];
+  const InputPlan& edge = edges_[node_->first_input + i];
   if (!edge.sole) return false;
   const bool dies = counted_ ? edge.only || (edge.counted && step_.flat_->last_use(edge.slot))
                              : edge.last;
-  const Buffer* buffer = step_.slots_[edge.slot].buffer;
+  const Buffer* buffer = slots_[edge.slot].buffer;
   return dies && buffer != nullptr && buffer->exclusive();
 }
 
 TensorView* StepContext::output_reusing(int i, const Shape& shape, const int* candidates,
                                         int count) {
-  const DType dtype = step_.plan_.slots[node_->first_slot + i].dtype;
+  const DType dtype = planned_slots_[node_->first_slot + i].dtype;
   for (int c = 0; c < count; ++c) {
     const int from = candidates[c];
     Tensor& source = input_slot(from);
@@ -167,7 +178,7 @@ TensorView* StepContext::output_reusing(int i, const Shape& shape, const int* ca
 
 bool StepContext::output_alias(int i, int from, const Shape& shape) {
   Tensor& source = input_slot(from);
-  const DType dtype = step_.plan_.slots[node_->first_slot + i].dtype;
+  const DType dtype = planned_slots_[node_->first_slot + i].dtype;
   if (source.buffer == nullptr || source.view.dtype != dtype ||
       source.view.num_elements() != shape.num_elements()) {
     fail(StatusCode::kInternal, "expected an alias of the input's type and number of elements");
@@ -182,7 +193,7 @@ bool StepContext::output_alias(int i, int from, const Shape& shape) {
 }
 
 void* StepContext::scratch(size_t bytes) {
-  Buffer* buffer = step_.runtime_.allocator().allocate(bytes, cache_);
+  Buffer* buffer = allocator_.allocate(bytes, cache_);
   if (buffer == nullptr) {
     failf(StatusCode::kResourceExhausted,
           "expected %zu bytes of memory to work in, got none: it is exhausted", bytes);
@@ -229,7 +240,7 @@ bool StepContext::variable_initialized(int handle) {
 bool StepContext::read_variable(int handle, int output) {
   Variable* held = variable(handle);
   if (held == nullptr) return false;
-  const DType dtype = step_.plan_.slots[node_->first_slot + output].dtype;
+  const DType dtype = planned_slots_[node_->first_slot + output].dtype;
   if (held->dtype() != dtype) {
     failf(StatusCode::kInvalidArgument, "expected variable \"%s\" to be of %s, got one of %s",
           held->name().c_str(), dtype_name(dtype), dtype_name(held->dtype()));
@@ -241,7 +252,7 @@ bool StepContext::read_variable(int handle, int output) {
 bool StepContext::assign_variable(int handle, int value) {
   Variable* held = variable(handle);
   return held != nullptr &&
-         fail_with(held->assign(input_slot(value), &step_.runtime_.allocator()));
+         fail_with(held->assign(input_slot(value), &allocator_));
 }
 
 bool StepContext::variables(const int* handles, int count) {
@@ -260,7 +271,7 @@ bool StepContext::lock_variables(const int* handles, int count, TensorView** val
   if (!variables(handles, count)) return false;
   for (size_t locked = 0; locked < variables_.size(); ++locked) {
     TensorView* value = nullptr;
-    if (!fail_with(variables_[locked]->lock(&value, &step_.runtime_.allocator()))) {
+    if (!fail_with(variables_[locked]->lock(&value, &allocator_))) {
       while (locked > 0) variables_[--locked]->unlock();
       return false;
     }

@@ -16,7 +16,7 @@ class Step;
 class StepContext final : public KernelContext {
  public:
   // `main`: belongs to the thread that called for the step.
-  StepContext(Step* step, bool main) : step_(*step), main_(main) {}
+  StepContext(Step* step, bool main);
 
   // Around its part in a step. `counted`: other contexts may run nodes of this step at the same time,
   // so uses of values are counted; else nodes run in the order of the plan, and the last is known.
@@ -62,6 +62,10 @@ class StepContext final : public KernelContext {
 
   Step& step_;
   const bool main_;
+  Allocator& allocator_;
+  Tensor* const slots_;
+  const InputPlan* const edges_;
+  const SlotPlan* const planned_slots_;
   bool counted_ = false;
   bool failed_ = false;  // this node
   const NodePlan* node_ = nullptr;

@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdio>
+#include <memory>
 #include <new>
 
-#include "packages/core/native/base/poison.h"
 #include "packages/core/native/kernel/bytes.h"
 #include "packages/core/native/memory/resource.h"
 
@@ -29,36 +28,6 @@ size_t memory_of_the_machine() {
   return bytes;
 }
 
-int size_class_of(size_t bytes) {
-  return bytes <= kAlignment ? 0 : std::bit_width((bytes - 1) / kAlignment);
-}
-
-template <typename List>
-void push(List* list, Buffer* buffer) {
-  buffer->free_next = list->head;
-  list->head = buffer;
-  ++list->count;
-}
-
-template <typename List>
-Buffer* pop(List* list) {
-  Buffer* buffer = list->head;
-  list->head = buffer->free_next;
-  --list->count;
-  return buffer;
-}
-
-void destroy_elements(Buffer* buffer) {
-  if (buffer->kind == BufferKind::kStrings) {
-    std::destroy_n(static_cast<Bytes*>(buffer->data), buffer->count);
-  } else if (buffer->kind == BufferKind::kResources) {
-    Resource** resources = static_cast<Resource**>(buffer->data);
-    for (int64_t i = 0; i < buffer->count; ++i) {
-      if (resources[i] != nullptr) resources[i]->unref();
-    }
-  }
-}
-
 }  // namespace
 
 Allocator::Allocator(size_t limit) : heap_(limit > 0 ? limit : memory_of_the_machine()) {}
@@ -76,20 +45,19 @@ Allocator& Allocator::process() {
 void Allocator::hold_process_lock() { process().mutex_.lock(); }
 void Allocator::free_process_lock() { process().mutex_.unlock(); }
 
+// What a cache has not.
 Buffer* Allocator::take(size_t bytes, Cache* cache) {
   if (bytes > kLargestSmall) return take_large(bytes);
   const int size_class = size_class_of(bytes);
-  Buffer* buffer = nullptr;
+  std::lock_guard<std::mutex> lock(mutex_);
+  List& shared = shared_[size_class];
+  if (shared.head == nullptr && !carve_slab(size_class)) return nullptr;
+  Buffer* buffer = shared.pop();
   if (cache != nullptr) {
-    Cache::List* list = &cache->lists_[size_class];
-    if (list->head == nullptr && !refill(size_class, list, batch(size_class))) return nullptr;
-    buffer = pop(list);
-  } else {
-    Cache::List one;
-    if (!refill(size_class, &one, 1)) return nullptr;
-    buffer = one.head;
+    for (int i = 1; i < batch(size_class) && shared.head != nullptr; ++i) {
+      cache->lists_[size_class].push(shared.pop());
+    }
   }
-  unpoison(buffer->data, bytes);
   return buffer;
 }
 
@@ -99,17 +67,7 @@ Buffer* Allocator::take_large(size_t bytes) {
   if (buffer == nullptr) return nullptr;
   buffer->size_class = kClasses;
   buffer->allocator = this;
-  unpoison(buffer->data, bytes);
   return buffer;
-}
-
-// Moves up to `count` blocks, at least one, from the shared list; false where memory is exhausted.
-bool Allocator::refill(int size_class, Cache::List* list, int count) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  Cache::List* shared = &shared_[size_class];
-  if (shared->head == nullptr && !carve_slab(size_class)) return false;
-  while (count-- > 0 && shared->head != nullptr) push(list, pop(shared));
-  return true;
 }
 
 // Cuts a large block into small ones for good.
@@ -117,6 +75,7 @@ bool Allocator::carve_slab(int size_class) {
   Buffer* slab = heap_.allocate(kSlab - sizeof(Buffer));
   if (slab == nullptr) return false;
   const size_t step = sizeof(Buffer) + class_bytes(size_class);
+  slab_overhead_ += sizeof(Buffer) + slab->capacity % step;
   char* start = static_cast<char*>(slab->data);
   for (size_t offset = slab->capacity / step * step; offset > 0; offset -= step) {
     unpoison(start + offset - step, sizeof(Buffer));
@@ -125,31 +84,34 @@ bool Allocator::carve_slab(int size_class) {
     buffer->capacity = class_bytes(size_class);
     buffer->size_class = static_cast<uint8_t>(size_class);
     buffer->allocator = this;
-    push(&shared_[size_class], buffer);
+    shared_[size_class].push(buffer);
   }
   return true;
 }
 
-void Allocator::free(Buffer* buffer, Cache* cache) {
-  poison(buffer->data, buffer->capacity);
-  const int size_class = buffer->size_class;
-  if (size_class < kClasses && cache != nullptr) {
-    Cache::List* list = &cache->lists_[size_class];
-    push(list, buffer);
-    if (list->count > 2 * batch(size_class)) drain(size_class, list, batch(size_class));
-    return;
-  }
+void Allocator::give_back(Buffer* buffer) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (size_class < kClasses) {
-    push(&shared_[size_class], buffer);
-  } else {
+  if (buffer->size_class == kClasses) {
     heap_.release(buffer);
+  } else {
+    shared_[buffer->size_class].push(buffer);
   }
 }
 
-void Allocator::drain(int size_class, Cache::List* list, int keep) {
+void Allocator::drain(int size_class, List* list) {
   std::lock_guard<std::mutex> lock(mutex_);
-  while (list->count > keep) push(&shared_[size_class], pop(list));
+  while (list->count > batch(size_class)) shared_[size_class].push(list->pop());
+}
+
+void Allocator::destroy_elements(Buffer* buffer) {
+  if (buffer->kind == BufferKind::kStrings) {
+    std::destroy_n(static_cast<Bytes*>(buffer->data), buffer->count);
+  } else if (buffer->kind == BufferKind::kResources) {
+    Resource** resources = static_cast<Resource**>(buffer->data);
+    for (int64_t i = 0; i < buffer->count; ++i) {
+      if (resources[i] != nullptr) resources[i]->unref();
+    }
+  }
 }
 
 Allocator::Cache* Allocator::borrow_cache() {
@@ -171,19 +133,13 @@ void Allocator::return_cache(Cache* cache) {
 
 MemoryStats Allocator::stats() {
   std::lock_guard<std::mutex> lock(mutex_);
-  size_t idle = 0;
+  size_t idle = slab_overhead_;
   for (int i = 0; i < kClasses; ++i) {
     int count = shared_[i].count;
     for (const Cache* cache : idle_caches_) count += cache->lists_[i].count;
     idle += static_cast<size_t>(count) * (sizeof(Buffer) + class_bytes(i));
   }
   return {heap_.in_use() - idle, heap_.peak(), heap_.reserved(), heap_.fresh_pages()};
-}
-
-void release(Buffer* buffer, Allocator::Cache* cache) {
-  if (buffer->allocator == nullptr) return;  // lent
-  if (buffer->kind != BufferKind::kPlain) destroy_elements(buffer);
-  buffer->allocator->free(buffer, cache);
 }
 
 }  // namespace qanat

@@ -6,34 +6,23 @@
 
 namespace qanat {
 
-Status Tensor::allocate(DType dtype, const Shape& shape, Allocator* allocator,
-                        Allocator::Cache* cache) {
-  reset(cache);
-  size_t bytes = 0;
-  if (!__builtin_mul_overflow(static_cast<size_t>(shape.num_elements()), dtype_size(dtype),
-                              &bytes)) {
-    buffer = allocator->allocate(bytes, cache);
-  }
-  if (buffer == nullptr) {
-    return error(StatusCode::kResourceExhausted,
-                 format("expected memory for %lld elements of %s, got none: it is exhausted",
-                        static_cast<long long>(shape.num_elements()), dtype_name(dtype)));
-  }
-  if (!is_plain(dtype)) {
-    std::memset(buffer->data, 0, bytes);  // empty strings, null resources
-    buffer->kind = dtype == DType::kString ? BufferKind::kStrings : BufferKind::kResources;
-    buffer->count = shape.num_elements();
-  }
-  view.data = buffer->data;
-  view.dtype = dtype;
-  view.shape = shape;
-  return {};
+// Empty strings, null resources: all zero.
+void Tensor::make_elements(size_t bytes) {
+  std::memset(buffer->data, 0, bytes);
+  buffer->kind = view.dtype == DType::kString ? BufferKind::kStrings : BufferKind::kResources;
+  buffer->count = view.num_elements();
 }
 
-Status Tensor::copy_to(Tensor* copy, Allocator* allocator, Allocator::Cache* cache) const {
-  Status status = copy->allocate(view.dtype, view.shape, allocator, cache);
-  if (status.ok()) copy_elements(view, copy->view);
-  return status;
+bool Tensor::copy_to(Tensor* copy, Allocator* allocator, Allocator::Cache* cache) const {
+  if (!copy->allocate(view.dtype, view.shape, allocator, cache)) return false;
+  copy_elements(view, copy->view);
+  return true;
+}
+
+Status exhausted(DType dtype, const Shape& shape) {
+  return error(StatusCode::kResourceExhausted,
+               format("expected memory for %lld elements of %s, got none: it is exhausted",
+                      static_cast<long long>(shape.num_elements()), dtype_name(dtype)));
 }
 
 void copy_elements(const TensorView& from, const TensorView& to) {

@@ -34,13 +34,34 @@ struct Tensor {
     if (buffer != nullptr) unref(std::exchange(buffer, nullptr), cache);
   }
 
-  // Gives this tensor memory for `shape`: plain elements undefined, others empty.
-  Status allocate(DType dtype, const Shape& shape, Allocator* allocator,
-                  Allocator::Cache* cache = nullptr);
+  // Gives this tensor memory for `shape`: plain elements undefined, others empty. False where memory
+  // is exhausted.
+  bool allocate(DType dtype, const Shape& shape, Allocator* allocator,
+                Allocator::Cache* cache = nullptr) {
+    reset(cache);
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(static_cast<size_t>(shape.num_elements()), dtype_size(dtype),
+                               &bytes)) {
+      return false;
+    }
+    buffer = allocator->allocate(bytes, cache);
+    if (buffer == nullptr) return false;
+    view.data = buffer->data;
+    view.dtype = dtype;
+    view.shape = shape;
+    if (!is_plain(dtype)) make_elements(bytes);
+    return true;
+  }
 
-  // A tensor of its own with the same value.
-  Status copy_to(Tensor* copy, Allocator* allocator, Allocator::Cache* cache = nullptr) const;
+  // A tensor of its own with the same value. False where memory is exhausted.
+  bool copy_to(Tensor* copy, Allocator* allocator, Allocator::Cache* cache = nullptr) const;
+
+ private:
+  void make_elements(size_t bytes);
 };
+
+// What to say where there is no memory for a tensor.
+Status exhausted(DType dtype, const Shape& shape);
 
 // Copies elements between views of the same type and number of elements; `to` holds constructed ones.
 void copy_elements(const TensorView& from, const TensorView& to);
