@@ -70,6 +70,11 @@ def test_wrong_names() -> None:
 def test_the_first_name_loads_the_ops(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[str] = []
     real = importlib.import_module
-    monkeypatch.setattr(importlib, "import_module", lambda name: loaded.append(name) or real(name))
+
+    def noting(name: str) -> ModuleType:
+        loaded.append(name)
+        return real(name)
+
+    monkeypatch.setattr(importlib, "import_module", noting)
     assert face.find("placeholder") is qn.placeholder
     assert loaded == ["qanat.ops", "qanat.core.base_ops"]

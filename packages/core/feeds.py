@@ -13,7 +13,7 @@ from qanat.core.operation import Output
 class Feed:
     """What one fed output accepts."""
 
-    __slots__ = ("_dims", "_dtype", "_is_array", "_known", "_limit", "_output")
+    __slots__ = ("_dims", "_dtype", "_is_array", "_known", "_limit", "_output", "_scalar")
 
     def __init__(self, output: Output) -> None:
         """
@@ -27,9 +27,11 @@ class Feed:
         self._dims = output.shape.dims
         self._known = output.shape.is_fully_defined()
         self._is_array = output.dtype.size > 0
-        # Native code takes a Python float of this size at most as it is; -1 for none at all.
+        # Native code takes these scalars as they are: Python floats of this size at most, -1 for
+        # none at all, and NumPy's of this type.
         scalar = self._dims is None or self._dims == ()
         self._limit = float(output.dtype.max) if scalar and output.dtype.is_floating else -1.0
+        self._scalar = self._dtype.type if scalar and self._is_array else None
 
     def convert(self, value: Any) -> Any:
         """The value as native code takes it.
@@ -41,9 +43,10 @@ class Feed:
             TypeError: it has another dtype.
             ValueError: it has another shape, or numbers out of range.
         """
-        if type(value) is float and -self._limit <= value <= self._limit:
+        kind = type(value)
+        if kind is self._scalar or (kind is float and -self._limit <= value <= self._limit):
             return value
-        if type(value) is not np.ndarray or value.dtype is not self._dtype or not self._is_array:
+        if kind is not np.ndarray or value.dtype is not self._dtype or not self._is_array:
             value = self._converted(value)
         shape = value.shape
         if shape != self._dims and (self._known or not self._fits(shape)):

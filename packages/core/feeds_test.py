@@ -19,6 +19,8 @@ def convert(dtype: str, shape: object, value: object) -> object:
         ("float32", [], 1.5),
         ("float32", [], 1),
         ("float32", [], np.float64(1.5)),
+        ("float32", [], np.float32(1.5)),
+        ("int32", None, np.int32(1)),
         ("float32", [2], [1, 2]),
         ("float32", [2, None], np.zeros((2, 5), np.float32)),
         ("float32", None, np.zeros((1, 1, 1), np.float32)),
@@ -33,7 +35,7 @@ def convert(dtype: str, shape: object, value: object) -> object:
 )
 def test_accepted(dtype: str, shape: object, value: object) -> None:
     result = convert(dtype, shape, value)
-    if not isinstance(result, float):
+    if not isinstance(result, (float, np.generic)):
         assert isinstance(result, np.ndarray) and result.dtype.isnative
         assert dtype == "string" or result.dtype == np.dtype(result.dtype.type)
 
