@@ -1,8 +1,8 @@
 """Reads BUILD files without Bazel: with a few names defined, they and .bzl files are Python.
 
-Reader(root).targets("packages/core") returns the rules that the folder's BUILD file calls, in order and
-with macros expanded: what Bazel's loading phase knows. Rules are not run. glob() looks at the disk, and
-select() takes the branch of the default platform.
+Reader(root).targets("packages/core") returns the rules that the folder's BUILD file calls, in order
+and with macros expanded: what Bazel's loading phase knows. Rules are not run. glob() looks at the
+disk, and select() takes the branch of the default platform.
 """
 
 import dataclasses
@@ -44,7 +44,7 @@ class Target:
 
 
 def full_label(folder: str, label: str) -> str:
-    """`:x`, `x` and `//a/b` as Bazel means them, in full; a label of another repository as it is."""
+    """`:x`, `x` and `//a/b` in full, as Bazel means them; `@other//...` as it is."""
     if label.startswith("@"):
         return label
     if not label.startswith("//"):

@@ -1,7 +1,7 @@
 """The PEP 517 backend of the whole: `pip install .` makes the wheel //packages/qanat:wheel.
 
-With a Bazel on PATH, Bazel builds it. Without one, pip first installs the locked compiler and generators,
-and without_bazel.py builds the same from the same BUILD files.
+With a Bazel on PATH, Bazel builds it. Without one, pip first installs the locked compiler and
+generators, and without_bazel.py builds the same from the same BUILD files.
 """
 
 import os
@@ -74,7 +74,8 @@ def newest(folder: pathlib.Path) -> pathlib.Path:
 
 def bazel_environment() -> dict[str, str]:
     """Without what pip adds for its temporary build environment, and with the interpreter named."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PIP_BUILD", "PEP517"))}
+    dropped = ("PYTHON", "PEP517")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
     folders = kept["PATH"].split(os.pathsep)
     kept["PATH"] = os.pathsep.join(f for f in folders if "pip-build-env-" not in f)
     # Naming the interpreter makes Bazel fetch its packages anew, so only where it is another.

@@ -1,7 +1,7 @@
 """Builds a wheel from the BUILD files with nothing but the locked compiler and generators.
 
-A small Bazel for one target on one platform: it knows the few rules that a wheel reaches, compiles by
-`zig c++`, and keeps nothing.
+A small Bazel for one target on one platform: it knows the few rules that a wheel reaches, compiles
+by `zig c++`, and keeps nothing.
 """
 
 import importlib.metadata
@@ -120,7 +120,7 @@ class Build:
         out = self.temporary / "proto" / target.folder
         out.mkdir(parents=True)
         protos = [installed_path(label) for label in target.labels("srcs")]
-        kinds = ("python", "pyi", "grpc_python") if target.attributes.get("grpc") else ("python", "pyi")
+        kinds = ["python", "pyi"] + (["grpc_python"] if target.attributes.get("grpc") else [])
         command = [sys.executable, "-m", "grpc_tools.protoc", "--proto_path=qanat=packages"]
         command += [f"--{kind}_out={out}" for kind in kinds]
         subprocess.run(command + protos, cwd=self.root, check=True)
@@ -151,7 +151,8 @@ class Build:
 
     def compile_command(self, library: Target) -> list[str]:
         command = [*COMPILE, "-iquote", str(self.root)]
-        command += [flag.replace("-Iexternal/nanobind/", f"-I{SITE}/") for flag in library.values("copts")]
+        for flag in library.values("copts"):
+            command.append(flag.replace("-Iexternal/nanobind/", f"-I{SITE}/"))
         command += ["-D" + define for define in library.values("local_defines")]
         for target in self.reached([library.label]):
             command += ["-D" + define for define in target.values("defines")]
@@ -172,7 +173,7 @@ class Build:
         include = pathlib.Path(sysconfig.get_paths()["include"])
         if not (include / "Python.h").exists():
             raise SystemExit(f"no Python.h in {include}: install the interpreter's headers")
-        # Debian's pyconfig.h includes <MULTIARCH/pythonX.Y/pyconfig.h>, which only its own gcc finds.
+        # Debian's pyconfig.h includes <MULTIARCH/pythonX.Y/pyconfig.h>; only its own gcc finds it.
         multiarch = str(sysconfig.get_config_var("MULTIARCH"))
         config = include.parent / multiarch / include.name
         if config.exists():
