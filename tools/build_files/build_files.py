@@ -125,13 +125,13 @@ class Reader:
     def targets(self, folder: str, file: str = "BUILD") -> list[Target]:
         if folder not in self.packages:
             outer, self.folder, self.found = (self.folder, self.found), folder, []
-            self.run(self.root / folder / file, self.build_names())
+            self.run(self.root / folder / file, folder, self.build_names())
             self.packages[folder] = self.found
             self.folder, self.found = outer
         return self.packages[folder]
 
-    def run(self, path: pathlib.Path, names: Names) -> Names:
-        names["load"] = self.loader(str(path.parent.relative_to(self.root)), names)
+    def run(self, path: pathlib.Path, folder: str, names: Names) -> Names:
+        names["load"] = self.loader(folder, names)
         exec(compile(path.read_text(), path, "exec"), names)
         return names
 
@@ -147,8 +147,9 @@ class Reader:
         if label in self.loaded or label.startswith("@"):
             return self.loaded.get(label, {})
         if label not in self.modules:
-            path = self.root / label.removeprefix("//").replace(":", "/")
-            self.modules[label] = self.run(path, self.module_names())
+            folder, _, name = label.removeprefix("//").partition(":")
+            path = self.root / folder / name
+            self.modules[label] = self.run(path, folder, self.module_names())
             for name, value in self.modules[label].items():
                 if isinstance(value, Rule) and not value.name:
                     value.name = name
