@@ -44,9 +44,9 @@ class Target:
 
 
 def full_label(folder: str, label: str) -> str:
-    """`:x`, `x` and `//a/b` in full, as Bazel means them; `@other//...` as it is."""
+    """`:x`, `x`, `//a/b` and `@other` in full, as Bazel means them; `@other//...` as it is."""
     if label.startswith("@"):
-        return label
+        return label if "//" in label else f"{label}//:{label.removeprefix('@')}"
     if not label.startswith("//"):
         return f"//{folder}:{label.removeprefix(':')}"
     if ":" not in label:

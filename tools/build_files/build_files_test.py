@@ -67,7 +67,7 @@ def test_globs_selects_and_labels_are_understood(reader: build_files.Reader) -> 
     library = reader.target("//x:micro")
     assert library is not None
     assert library.values("srcs") == ["a.cc", "sub/b.cc"]
-    expected = ["//core/kernel:kernel", "@nanobind", "//x:here", "//x:x86"]
+    expected = ["//core/kernel:kernel", "@nanobind//:nanobind", "//x:here", "//x:x86"]
     assert library.labels("deps") == expected
     assert reader.target("//x:a.cc") is None
 
