@@ -18,6 +18,9 @@ def _copts(exceptions):
 
 def qanat_cc_library(name, copts = [], exceptions = False, **kwargs):
     """A cc_library. `exceptions` is for code that nanobind or Python calls."""
+
+    # No shared object of its own: nobody links it, and hidden symbols would not be found in it.
+    kwargs.setdefault("linkstatic", True)
     cc_library(name = name, copts = _copts(exceptions) + copts, **kwargs)
 
 def qanat_cc_binary(name, copts = [], exceptions = False, **kwargs):

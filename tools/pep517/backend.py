@@ -16,7 +16,7 @@ WHEEL = "packages/qanat"
 
 # Distributions that a build without Bazel needs, and the locks that pin them.
 BUILD_REQUIRES = {
-    "third_party/pypi/lock.txt": ("grpcio", "grpcio-tools", "nanobind", "protobuf", "setuptools"),
+    "third_party/pypi/lock.txt": ("grpcio-tools", "nanobind", "numpy"),
     "third_party/ziglang/lock.txt": ("ziglang",),
 }
 

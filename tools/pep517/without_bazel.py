@@ -15,6 +15,9 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy
+import ziglang
+
 from tools.build_files.build_files import Reader, Target
 from tools.wheel import wheel
 
@@ -49,12 +52,16 @@ class Build:
         self.foreign = {
             "@nanobind//:nanobind": self.nanobind(),
             "@host_python//:headers": self.python_headers(),
+            "@pypi//:numpy_headers": headers("@pypi//:numpy_headers", numpy.get_include()),
         }
 
     # Targets and files.
 
     def target(self, label: str) -> Target | None:
-        return self.foreign[label] if label in self.foreign else self.reader.target(label)
+        """The target of a label; None for a file, and for a distribution that is only required."""
+        if label.startswith("@"):
+            return self.foreign.get(label)
+        return self.reader.target(label)
 
     def reached(self, labels: list[str]) -> Iterator[Target]:
         """The targets of some labels and all that their deps reach, each once, in order."""
@@ -62,7 +69,7 @@ class Build:
         waiting = list(labels)
         while waiting:
             label = waiting.pop(0)
-            target = None if label in seen or label.startswith("@pypi//") else self.target(label)
+            target = None if label in seen else self.target(label)
             seen.add(label)
             if target is not None:
                 yield target
@@ -180,8 +187,12 @@ class Build:
             link = self.temporary / "multiarch" / multiarch / include.name
             link.parent.mkdir(parents=True)
             link.symlink_to(config)
-        folders = [str(include), str(self.temporary / "multiarch")]
-        return Target("", "cc_library", {"name": "@host_python//:headers", "includes": folders})
+        arch = str(self.temporary / "multiarch")
+        return headers("@host_python//:headers", str(include), arch)
+
+
+def headers(label: str, *folders: str) -> Target:
+    return Target("", "cc_library", {"name": label, "includes": folders})
 
 
 def installed_path(label: str) -> str:
@@ -190,8 +201,6 @@ def installed_path(label: str) -> str:
 
 
 def zig(arguments: list[str]) -> None:
-    import ziglang
-
     compiler = pathlib.Path(ziglang.__path__[0], "zig")
     result = subprocess.run(
         [compiler, "c++", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

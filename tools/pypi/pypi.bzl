@@ -25,6 +25,11 @@ cc_library(
 )
 """
 
+def _compile(rctx, python):
+    """Byte code for all that is imported: a sandbox cannot keep any, and each test would compile anew."""
+    command = [python, "-m", "compileall", "-q", "-x", "/tests/", "--invalidation-mode", "unchecked-hash", "site"]
+    rctx.execute(command, timeout = 3600)  # a file that is for another Python does not compile
+
 def _pypi_libraries_impl(rctx):
     python = rctx.os.environ.get("QANAT_PYTHON") or python_on_path(rctx)
     lock = parse_lock(rctx.read(rctx.attr.lock))
@@ -42,6 +47,7 @@ def _pypi_libraries_impl(rctx):
         version = lock[name].split("==")[1].split(" ")[0]
         build.append(_HEADERS.format(name = name, folder = folder, tag = name.upper(), version = version))
     rctx.delete("wheels")
+    _compile(rctx, python)
     rctx.file("BUILD.bazel", "\n".join(build))
 
 pypi_libraries = repository_rule(
