@@ -100,7 +100,7 @@ def _check_arguments(ys: Sequence[Output], xs: Sequence[Output]) -> None:
                     f"[gradients] expected floating-point or complex {role}s, got "
                     f"{value_dtype(output).name}: {output.name!r}, made at {output.op.user_line}"
                 )
-            if output.graph is not ys[0].graph:
+            if output.graph is not (ys or xs)[0].graph:
                 raise ValueError(
                     f"[gradients] expected outputs of one graph, got {output.name!r} of another"
                 )
