@@ -1,0 +1,200 @@
+"""Variables survive in checkpoints; what does not fit is said by name."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qanat.checkpoint import Saver, latest_checkpoint
+from qanat.core import dtypes
+from qanat.core.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+)
+from qanat.core.graph import Graph
+from qanat.core.session import Session
+from qanat.ops.variables import Variable, global_variables_initializer
+
+
+@pytest.fixture(autouse=True)
+def session() -> Any:
+    with Graph().as_default(), Session() as session:
+        yield session
+
+
+def initialized(session: Any) -> None:
+    session.run(global_variables_initializer())
+
+
+def test_save_and_restore(session: Any, tmp_path: Path) -> None:
+    kernel = Variable(np.arange(6, dtype=np.float32).reshape(2, 3), name="layer/kernel")
+    step = Variable(np.int64(7), name="step")
+    initialized(session)
+    saver = Saver()
+    path = saver.save(session, str(tmp_path / "new" / "model"))
+    session.run([kernel.assign(np.zeros((2, 3), np.float32)), step.assign(np.int64(0))])
+    saver.restore(session, path)
+    np.testing.assert_array_equal(session.run(kernel), np.arange(6).reshape(2, 3))
+    assert session.run(step) == 7
+
+
+def test_another_session_and_graph(session: Any, tmp_path: Path) -> None:
+    Variable([1.0, 2.0], name="x")
+    initialized(session)
+    path = Saver().save(session, str(tmp_path / "model"), global_step=3)
+    assert path == str(tmp_path / "model-3") == latest_checkpoint(str(tmp_path))
+    with Graph().as_default(), Session() as other:
+        x = Variable([0.0, 0.0], name="x")
+        Saver().restore(other, path)  # Without any initializer.
+        np.testing.assert_array_equal(other.run(x), [1, 2])
+
+
+def test_a_finalized_graph(session: Any, tmp_path: Path) -> None:
+    x = Variable(1.0)
+    saver = Saver()
+    init = global_variables_initializer()
+    session.graph.finalize()
+    session.run(init)
+    saver.restore(session, saver.save(session, str(tmp_path / "model")))
+    assert session.run(x) == 1.0
+
+
+def test_names_of_ones_own(session: Any, tmp_path: Path) -> None:
+    x = Variable(1.0, name="x")
+    initialized(session)
+    path = Saver({"old_name": x}).save(session, str(tmp_path / "model"))
+    y = Variable(0.0, name="y")
+    Saver({"old_name": y}).restore(session, path)
+    assert session.run(y) == 1.0
+
+
+def test_a_part_of_the_variables(session: Any, tmp_path: Path) -> None:
+    x, y = Variable(1.0, name="x"), Variable(2.0, name="y")
+    initialized(session)
+    path = Saver().save(session, str(tmp_path / "model"))
+    session.run([x.assign(0.0), y.assign(0.0)])
+    Saver([y]).restore(session, path)
+    assert session.run([x, y]) == [0.0, 2.0]
+
+
+def test_old_checkpoints_go(session: Any, tmp_path: Path) -> None:
+    Variable(1.0)
+    initialized(session)
+    saver = Saver(max_to_keep=2)
+    for step in range(4):
+        saver.save(session, str(tmp_path / "model"), step)
+    assert [Path(path).name for path in saver.last_checkpoints] == ["model-2", "model-3"]
+    kept = {name.partition(".")[0] for name in os.listdir(tmp_path)}
+    assert kept == {"checkpoint", "model-2", "model-3"}
+
+
+def test_checkpoints_of_an_earlier_run_go_too(session: Any, tmp_path: Path) -> None:
+    Variable(1.0)
+    initialized(session)
+    earlier = Saver()
+    paths = [earlier.save(session, str(tmp_path / "model"), step) for step in range(2)]
+    later = Saver(max_to_keep=2)
+    later.recover_last_checkpoints([*paths, str(tmp_path / "gone")])
+    later.save(session, str(tmp_path / "model"), 2)
+    assert [Path(path).name for path in later.last_checkpoints] == ["model-1", "model-2"]
+
+
+def test_all_are_kept_and_none_is_noted(session: Any, tmp_path: Path) -> None:
+    Variable(1.0)
+    initialized(session)
+    saver = Saver(max_to_keep=None)
+    for step in range(7):
+        saver.save(session, str(tmp_path / "model"), step, write_state=False)
+    assert len(saver.last_checkpoints) == 7
+    assert latest_checkpoint(str(tmp_path)) is None
+
+
+# What does not fit.
+
+
+def test_missing_and_left_over_variables_are_named(session: Any, tmp_path: Path) -> None:
+    Variable(1.0, name="renamed")
+    Variable(1.0, name="same")
+    initialized(session)
+    path = Saver().save(session, str(tmp_path / "model"))
+    with Graph().as_default(), Session() as other:
+        same = Variable(5.0, name="same")
+        Variable(1.0, name="new_name")
+        initialized(other)
+        with pytest.raises(NotFoundError, match="'new_name'.*left over in it: 'renamed'"):
+            Saver().restore(other, path)
+        assert other.run(same) == 5.0
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.zeros(3, np.float32), r"float32 \[3\] for the variable 'x', got float32 \[2\]"),
+        (np.zeros(2, np.float64), r"float64 \[2\] for the variable 'x', got float32 \[2\]"),
+    ],
+)
+def test_another_shape_or_dtype(session: Any, tmp_path: Path, value: Any, message: str) -> None:
+    Variable([1.0, 2.0], name="x")
+    initialized(session)
+    path = Saver().save(session, str(tmp_path / "model"))
+    with Graph().as_default(), Session() as other:
+        Variable(value, name="x")
+        with pytest.raises(InvalidArgumentError, match=message) as raised:
+            Saver().restore(other, path)
+        assert "saver_test.py" in str(raised.value.user_line)
+
+
+def test_a_flipped_bit_changes_nothing(session: Any, tmp_path: Path) -> None:
+    a, b = Variable(np.zeros(100), name="a"), Variable(np.zeros(100), name="b")
+    initialized(session)
+    saver = Saver()
+    path = saver.save(session, str(tmp_path / "model"))
+    session.run([a.assign(np.ones(100)), b.assign(np.ones(100))])
+    (data,) = tmp_path.glob("model.data-*")
+    contents = bytearray(data.read_bytes())
+    contents[-1] ^= 1
+    data.write_bytes(contents)
+    with pytest.raises(DataLossError, match="'b'"):
+        saver.restore(session, path)
+    assert session.run(a)[0] == 1 and session.run(b)[0] == 1
+
+
+def test_no_such_checkpoint(session: Any, tmp_path: Path) -> None:
+    Variable(1.0)
+    with pytest.raises(NotFoundError, match="expected a checkpoint, found no file"):
+        Saver().restore(session, str(tmp_path / "model"))
+
+
+def test_an_uninitialized_variable(session: Any, tmp_path: Path) -> None:
+    Variable(1.0, name="forgotten")
+    with pytest.raises(FailedPreconditionError, match="forgotten"):
+        Saver().save(session, str(tmp_path / "model"))
+    assert os.listdir(tmp_path) == []
+
+
+def test_misuse() -> None:
+    with pytest.raises(ValueError, match="expected variables to save, got none"):
+        Saver()
+    x = Variable(1.0)
+    with pytest.raises(ValueError, match="expected names that differ"):
+        Saver([x, x])
+
+
+def test_dtypes(session: Any, tmp_path: Path) -> None:
+    values = [
+        np.array([1.5], dtypes.bfloat16.as_numpy),
+        np.array([True, False]),
+        np.zeros((0, 4), np.int32),
+        np.array([2**63 - 1]),
+    ]
+    variables = [Variable(value) for value in values]
+    initialized(session)
+    saver = Saver()
+    saver.restore(session, saver.save(session, str(tmp_path / "model")))
+    for given, value in zip(session.run(variables), values, strict=True):
+        assert given.dtype == value.dtype
+        np.testing.assert_array_equal(given, value)
