@@ -80,6 +80,7 @@ PARTS: Final[dict[str, tuple[str, ...]]] = {
         "latest_checkpoint",
         "update_checkpoint_state",
     ),
+    "training": ("clip_by_global_norm", "clip_by_norm", "global_norm"),
 }
 
 # Modules that are shown under a name of their own.

@@ -1,0 +1,53 @@
+"""Training: optimizers, learning rates, clipping, losses and the global step; `qn.train` is this
+package.
+"""
+
+from qanat.checkpoint import (
+    Saver,
+    checkpoint_exists,
+    get_checkpoint_state,
+    latest_checkpoint,
+    update_checkpoint_state,
+)
+from qanat.training.adam import AdamOptimizer
+from qanat.training.clipping import clip_by_global_norm, clip_by_norm, global_norm
+from qanat.training.global_step import (
+    create_global_step,
+    get_global_step,
+    get_or_create_global_step,
+    global_step,
+)
+from qanat.training.gradient_descent import GradientDescentOptimizer
+from qanat.training.momentum import MomentumOptimizer
+from qanat.training.optimizer import Optimizer
+from qanat.training.schedules import (
+    cosine_decay,
+    exponential_decay,
+    inverse_time_decay,
+    piecewise_constant,
+    polynomial_decay,
+)
+
+__all__ = [
+    "AdamOptimizer",
+    "GradientDescentOptimizer",
+    "MomentumOptimizer",
+    "Optimizer",
+    "Saver",
+    "checkpoint_exists",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "cosine_decay",
+    "create_global_step",
+    "exponential_decay",
+    "get_checkpoint_state",
+    "get_global_step",
+    "get_or_create_global_step",
+    "global_norm",
+    "global_step",
+    "inverse_time_decay",
+    "latest_checkpoint",
+    "piecewise_constant",
+    "polynomial_decay",
+    "update_checkpoint_state",
+]
