@@ -9,6 +9,7 @@ namespace qanat::kernels_cpu {
 
 void register_binary(KernelRegistry& registry);
 void register_unary(KernelRegistry& registry);
+void register_fused_elementwise(KernelRegistry& registry);
 void register_cast(KernelRegistry& registry);
 void register_select(KernelRegistry& registry);
 void register_shapes(KernelRegistry& registry);

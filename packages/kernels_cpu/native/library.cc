@@ -9,6 +9,7 @@ QANAT_EXPORT void qanat_register_kernels(qanat::KernelRegistry* registry) {
   using namespace qanat::kernels_cpu;  // NOLINT: the families, and nothing else, are named below
   register_binary(*registry);
   register_unary(*registry);
+  register_fused_elementwise(*registry);
   register_cast(*registry);
   register_select(*registry);
   register_shapes(*registry);
