@@ -78,7 +78,7 @@ def qanat_wheel(name, distribution, summary, deps, parts = [], requires = [], bu
         # What the host's g++ links needs the host's glibc.
         platform = select({
             "//tools/cc:gcc": "linux_x86_64",
-            "//conditions:default": "manylinux_2_17_x86_64",
+            "//conditions:default": "manylinux_2_28_x86_64",
         }),
         requires = requires,
         summary = summary,

@@ -59,7 +59,7 @@ def test_a_wheel_holds_no_test(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_manylinux_wheel_asks_for_no_new_glibc(tmp_path: pathlib.Path) -> None:
-    tag = "cp311-cp311-manylinux_2_17_x86_64"
+    tag = "cp311-cp311-manylinux_2_28_x86_64"
     wheel.write(spec(tmp_path, {"a.so": b"\0GLIBC_2.4\0"}, tag), str(tmp_path / "w.whl"))
     with pytest.raises(SystemExit, match=r"needs glibc \(2, 34\)"):
         wheel.write(spec(tmp_path, {"a.so": b"\0GLIBC_2.34\0"}, tag), str(tmp_path / "w.whl"))
