@@ -63,19 +63,20 @@ def _values(
 
 def _by_zero(op: Any) -> Case:
     """An integer op that refuses to divide by 0, and wraps where the quotient does not fit."""
-    refused = Misuse((listed([1, 2]), listed([1, 0])), "zero", InvalidArgumentError, {},
+    refused = Misuse((listed([1, 2]), listed([1, 0])), "other than 0, got 0", InvalidArgumentError,
+                     {},
                      dtypes.int32)
     return Case(op, (listed([7]), listed([2])), oracle=None, dtypes=[dtypes.int32],
                 misuse=[refused])
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    """Cut towards 0, exactly, also for integers."""
+    """Cut towards 0, for integers that a float64 holds."""
     x, y = np.asarray(x), np.asarray(y)
     if x.dtype.kind == "f":
         return x / y
-    size = np.abs(x.astype(object)) // np.abs(y.astype(object))
-    return (size * np.sign(x.astype(object)) * np.sign(y.astype(object))).astype(x.dtype)
+    size = np.abs(x.astype(np.float64)) // np.abs(y.astype(np.float64))
+    return (size * np.sign(x) * np.sign(y)).astype(x.dtype)
 
 
 def _remainder(x: Any, y: Any) -> Any:
@@ -116,7 +117,8 @@ _DIVISIONS = [
     _values(a.truncatemod, [5, -5, 5, -5], [3, 3, -3, -3], np.fmod, dtypes.SIGNED),
 ]  # fmt: skip
 
-NEGATIVE_POWER = Misuse((listed([2, 3]), listed([1, -1])), "negative", InvalidArgumentError, {},
+NEGATIVE_POWER = Misuse((listed([2, 3]), listed([1, -1])), "exponents >= 0", InvalidArgumentError,
+                        {},
                         dtypes.int32)  # fmt: skip
 
 CASES = [

@@ -17,7 +17,7 @@ def _transposed(x: Any, perm: Any) -> Any:
 
 
 def _padded(x: Any, paddings: Any, value: Any = 0) -> Any:
-    return np.pad(x, paddings, constant_values=value)
+    return np.pad(x, np.reshape(paddings, (-1, 2)), constant_values=value) if x.ndim else x
 
 
 NOT_PERM = "a permutation of"
@@ -84,7 +84,8 @@ CASES = [
             ((2, 3, 4), [[0, 0], [1, 1], [2, 0]]), ((1, 2, 3, 2), [[0, 0], [1, 1], [1, 1], [0, 0]]),
         )
     ),
-    Case(a.pad_op, (numbers(2), np.array([[1, 1]], np.int64)), oracle=_padded, misuse=[
+    Case(a.pad_op, (numbers(2), np.array([[1, 1]], np.int64)), oracle=_padded, dtypes=NUMBERS,
+         misuse=[
         Misuse((numbers(2), [[1, 1], [1, 1]]), "number of paddings and input's rank"),
         Misuse((numbers(2), [[1, 1, 1]]), "two columns"),
         Misuse((numbers(2), [[-1, 1]]), "paddings of 0 or more"),

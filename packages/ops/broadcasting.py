@@ -57,6 +57,8 @@ def _(op: Operation, grad: Output) -> Grads:
 def broadcast_gradient_args(s0: T, s1: T) -> Shapes:
     """The axes of broadcast(s0, s1) over which a gradient is summed to get back to s0, and to s1.
 
+    They are those that a shape lacks or has as 1.
+
     Raises:
         ShapeError: the two shapes do not broadcast.
     """

@@ -11,12 +11,12 @@ from qanat.ops import broadcasting as b
 
 
 def _axes(s0: Any, s1: Any) -> Any:
-    """For each shape the axes of size 1, or missing, where the result is repeated."""
+    """For each shape the axes that are missing or of size 1."""
     rank = max(len(s0), len(s1))
     padded = [np.concatenate([np.ones(rank - len(s), s.dtype), s]) for s in (s0, s1)]
     missing = [rank - len(s) for s in (s0, s1)]
     return [
-        [i for i in range(rank) if i < missing[k] or (padded[k][i] == 1 and padded[1 - k][i] != 1)]
+        [i for i in range(rank) if i < missing[k] or padded[k][i] == 1]
         for k in (0, 1)
     ]
 

@@ -228,7 +228,7 @@ class Case:
         for arg, value in zip(op.op_def.inputs, self.inputs, strict=True):
             if arg.type_attr and _has_swept(value):
                 allowed = op.op_def.attrs[arg.type_attr].allowed
-                return dtypes.ALL - {dtypes.resource} if allowed is None else allowed
+                return (dtypes.ALL if allowed is None else allowed) - {dtypes.resource}
         raise TypeError(f"{op!r}: expected an input of a swept dtype")
 
 
