@@ -6,6 +6,7 @@ it with the parts' `__all__`.
 """
 
 import importlib
+import importlib.util
 from collections.abc import Iterable
 from difflib import get_close_matches
 from types import ModuleType
@@ -130,8 +131,8 @@ def names() -> Iterable[str]:
     ops = _installed("ops")
     return {
         *_CORE_MODULE_OF,
-        *(name for name, module in _MODULES.items() if _installed(module.split(".")[0])),
-        *(name for name, part in _PART_OF.items() if _installed(part)),
+        *(name for name, module in _MODULES.items() if _has_part(module)),
+        *(name for name, part in _PART_OF.items() if _has_part(part)),
         *(public_names(ops) if ops is not None else ()),
     }
 
@@ -146,6 +147,11 @@ def public_names(module: ModuleType) -> Iterable[str]:
         for name, value in vars(module).items()
         if not name.startswith("_") and not isinstance(value, ModuleType)
     ]
+
+
+def _has_part(module: str) -> bool:
+    """Whether the part that a module is in is installed; nothing is loaded."""
+    return importlib.util.find_spec(f"qanat.{module.split('.')[0]}") is not None
 
 
 def _installed(module: str) -> ModuleType | None:

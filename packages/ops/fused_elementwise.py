@@ -109,13 +109,17 @@ class _Region:
         return () if node.op == _READ else node.inputs
 
     def grow(self) -> None:
-        """Takes in nodes until none fits any more."""
+        """Takes in nodes until none fits any more. One that does not may do so once others are in."""
+        waiting = dict.fromkeys(self.values(self.root))
         found = True
         while found:
             found = False
-            for ref in [ref for node in self.nodes.values() for ref in self.values(node)]:
-                if ref.node not in self.nodes and self._take(self.step.producer(ref)):
-                    found = True
+            for ref in list(waiting):
+                new = [] if ref.node in self.nodes else self._take(self.step.producer(ref))
+                if new or ref.node in self.nodes:
+                    del waiting[ref]
+                    waiting.update((r, None) for node in new for r in self.values(node))
+                    found = found or bool(new)
 
     def is_closed(self) -> bool:
         """Whether a variable that is replaced is also read here: only then it surely has a value of
@@ -124,20 +128,23 @@ class _Region:
         replaced = [node for node in self.updates() if _UPDATES[node.op] == "="]
         return all(node.inputs[0] in read for node in replaced)
 
-    def _take(self, node: Node) -> bool:
+    def _take(self, node: Node) -> list[Node]:
+        """Takes a node in, and updates that use it; gives what it took."""
         if not self._fits(node):
-            return False
+            return []
         more = {node.name: node}
         for name in self.step.consumers(node):
             user = self.step.nodes[name]
             if name not in self.nodes and self._is_new_update(user, node, more):
                 more[name] = user
         if len(self.nodes) + len(more) > _MOST_NODES:
-            return False
-        if not self.step.is_private(node, {*self.nodes, *more}):
-            return False
+            return []
         self.nodes.update(more)
-        return True
+        if self.step.is_private(node, self.nodes):
+            return list(more.values())
+        for name in more:
+            del self.nodes[name]
+        return []
 
     def _fits(self, node: Node) -> bool:
         if node.device != self.root.device or len(node.dtypes) != 1:

@@ -90,7 +90,8 @@ class Rewriter:
 
     def is_private(self, node: Node, region: Collection[str]) -> bool:
         """Whether nobody outside the region sees a value of the node or waits for it."""
-        return node.name not in self._visible and self._consumers[node.name] <= set(region)
+        users = self._consumers[node.name]
+        return node.name not in self._visible and all(user in region for user in users)
 
     def replace(self, region: Collection[str], new: Node, outputs: Mapping[Ref, Ref]) -> bool:
         """Puts one node in the place of a region, if that is possible.
