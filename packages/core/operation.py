@@ -15,25 +15,16 @@ if TYPE_CHECKING:
     from qanat.core.schema.node_def_pb2 import NodeDef
 
 
-class Output:
-    """A symbolic result of an Operation: what a step will compute (TensorFlow's `Tensor`).
-
-    Compared and hashed by identity.
-
-    Attributes:
-        op: the Operation that computes it.
-        index: its place among the outputs of `op`.
-        dtype: its element type.
-        handle_data: for a resource, the (dtype, shape) it refers to, where known.
+class Operators:
+    """Python's operators of Outputs and what converts to them; `qanat.ops.operators` installs them.
     """
 
-    __slots__ = ("_consumers", "_shape", "dtype", "handle_data", "index", "op")
+    __slots__ = ()
 
     # NumPy arrays leave `array + output` to the operators of this class.
     __array_ufunc__ = None
 
     if TYPE_CHECKING:
-        # qanat.ops.operators installs these.
         def __add__(self, other: Any) -> "Output": ...
         def __radd__(self, other: Any) -> "Output": ...
         def __sub__(self, other: Any) -> "Output": ...
@@ -64,6 +55,21 @@ class Output:
         def __neg__(self) -> "Output": ...
         def __abs__(self) -> "Output": ...
         def __invert__(self) -> "Output": ...
+
+
+class Output(Operators):
+    """A symbolic result of an Operation: what a step will compute (TensorFlow's `Tensor`).
+
+    Compared and hashed by identity.
+
+    Attributes:
+        op: the Operation that computes it.
+        index: its place among the outputs of `op`.
+        dtype: its element type.
+        handle_data: for a resource, the (dtype, shape) it refers to, where known.
+    """
+
+    __slots__ = ("_consumers", "_shape", "dtype", "handle_data", "index", "op")
 
     def __init__(
         self, op: "Operation", index: int, dtype: DType, inferred: TensorShape | Handle

@@ -65,7 +65,7 @@ CASES = [
          needs="sizes"),
     Case(linalg.tensordot, (numbers(2, 3), numbers(3, 2)), {"axes": [[0], [1]]}, tolerance=4.0,
          needs="sizes",
-         oracle=lambda a, b: np.tensordot(a, b, [[0], [1]])),
+         oracle=lambda a, b: np.tensordot(a, b, ([0], [1]))),
     Case(linalg.matmul, (numbers(2, 2), numbers(2, 2)), oracle=np.matmul, dtypes=dtypes.INDEX,
          gradient=False),
 ]  # fmt: skip

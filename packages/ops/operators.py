@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from qanat.core.graph import Output, convert_to_tensor
+from qanat.core.operation import Operators
 from qanat.ops import arithmetic, comparison, elementwise, linalg, slicing
-from qanat.ops.variables import Variable
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": arithmetic.add,
@@ -38,7 +38,7 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def install(kind: Any) -> None:
+def _install(kind: Any) -> None:
     """Gives a class whose instances convert to Outputs the operators of tensors."""
     for name, binary in {**_BINARY, **_COMPARISONS}.items():
         setattr(kind, f"__{name}__", _forward(binary))
@@ -65,5 +65,4 @@ def _getitem(x: Any, key: Any) -> Output:
     return slicing.getitem(convert_to_tensor(x), key)
 
 
-install(Output)
-install(Variable)
+_install(Operators)

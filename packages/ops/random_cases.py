@@ -10,7 +10,7 @@ from qanat.core.errors import InvalidArgumentError
 from qanat.core.testing.case import Case, Misuse, listed, numbers
 from qanat.ops import random as r
 
-SEEDS = {"seed": 7, "seed2": 11}
+SEEDS: Any = {"seed": 7, "seed2": 11}
 N = 40000
 
 

@@ -18,6 +18,7 @@ from qanat.core.graph import (
     get_default_graph,
     name_scope,
 )
+from qanat.core.operation import Operators
 from qanat.core.shapes import UNKNOWN, ShapeLike, TensorShape, as_shape
 from qanat.ops import comparison, indexing, joining, state
 
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 
-class Variable:
+class Variable(Operators):
     """A tensor that keeps its value between steps.
 
     It has no value until its `initializer` has run (`global_variables_initializer` runs all), or a
@@ -60,9 +61,6 @@ class Variable:
         constraint: what optimizers apply after an update, or None.
         trainable: whether optimizers change it unless told otherwise.
     """
-
-    # NumPy arrays leave `array + variable` to the operators of this class.
-    __array_ufunc__ = None
 
     def __init__(
         self,

@@ -215,13 +215,13 @@ class Case:
     def swept(self) -> list[DType | None]:
         """The dtypes to try; [None] where no input is of a swept one."""
         if self.dtypes is not None:
-            return sorted(self.dtypes, key=lambda dtype: dtype.number)
+            return _in_order(self.dtypes)
         if not _has_swept(self.inputs):
             return [None]
         allowed: Iterable[DType] = (dtypes.float32, dtypes.float64)
         if isinstance(self.op, OpBuilder):
             allowed = self._accepted(self.op)
-        return sorted(allowed, key=lambda dtype: dtype.number)
+        return _in_order(allowed)
 
     def _accepted(self, op: OpBuilder) -> Iterable[DType]:
         """What the type attr of the first swept input allows."""
@@ -230,6 +230,10 @@ class Case:
                 allowed = op.op_def.attrs[arg.type_attr].allowed
                 return (dtypes.ALL if allowed is None else allowed) - {dtypes.resource}
         raise TypeError(f"{op!r}: expected an input of a swept dtype")
+
+
+def _in_order(given: Iterable[DType]) -> list[DType | None]:
+    return [*sorted(given, key=lambda dtype: dtype.number)]
 
 
 def _has_swept(value: Any) -> bool:
