@@ -24,6 +24,12 @@ void register_search(KernelRegistry& registry);
 void register_reductions(KernelRegistry& registry);
 void register_arg_reductions(KernelRegistry& registry);
 void register_variables(KernelRegistry& registry);
+void register_matmul(KernelRegistry& registry);
+void register_conv2d(KernelRegistry& registry);
+void register_pool(KernelRegistry& registry);
+void register_bias(KernelRegistry& registry);
+void register_softmax(KernelRegistry& registry);
+void register_random(KernelRegistry& registry);
 void register_assert(KernelRegistry& registry);
 
 }  // namespace qanat::kernels_cpu

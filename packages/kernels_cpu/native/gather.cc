@@ -1,34 +1,13 @@
 // Reading at indices: GatherV2, Gather, GatherNd.
 #include "packages/kernels_cpu/native/coordinates.h"
-#include "packages/kernels_cpu/native/elements.h"
 #include "packages/kernels_cpu/native/families.h"
 #include "packages/kernels_cpu/native/indices.h"
 #include "packages/kernels_cpu/native/messages.h"
-#include "packages/kernels_cpu/native/ranges.h"
+#include "packages/kernels_cpu/native/rows.h"
 #include "packages/kernels_cpu/native/types.h"
 
 namespace qanat::kernels_cpu {
 namespace {
-
-// to[r] = from[place(r)] for rows of `row` elements.
-template <typename Place>
-void copy_rows(KernelContext& context, const TensorView& from, const TensorView& to, int64_t rows,
-               int64_t row, const Place& place) {
-  visit_storage(from.dtype, [&](auto tag) {
-    using E = typename decltype(tag)::type;
-    for_ranges(context, rows, row_grain(row), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const E* x = from.as<E>() + place(r) * row;
-        E* y = to.as<E>() + r * row;
-        if (row == 1) {
-          *y = *x;
-        } else {
-          copy_run(x, y, row);
-        }
-      }
-    });
-  });
-}
 
 // Gather is GatherV2 without an axis: it takes rows.
 class GatherKernel final : public Kernel {

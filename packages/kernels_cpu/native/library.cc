@@ -17,10 +17,18 @@ QANAT_EXPORT void qanat_register_kernels(qanat::KernelRegistry* registry) {
   register_join(*registry);
   register_slice(*registry);
   register_pad(*registry);
+  register_permute(*registry);
   register_gather(*registry);
   register_scatter(*registry);
   register_search(*registry);
+  register_reductions(*registry);
   register_arg_reductions(*registry);
   register_variables(*registry);
   register_assert(*registry);
+  register_random(*registry);
+  register_matmul(*registry);
+  register_conv2d(*registry);
+  register_pool(*registry);
+  register_bias(*registry);
+  register_softmax(*registry);
 }

@@ -158,10 +158,7 @@ class InTopKKernel final : public Kernel {
   static bool is_in_top(const float* row, int64_t classes, int64_t target, int64_t k) {
     if (target < 0 || target >= classes || !std::isfinite(row[target])) return false;
     int64_t larger = 0;
-    for (int64_t i = 0; i < classes; ++i) {
-      if (!std::isfinite(row[i])) return false;
-      larger += row[i] > row[target];
-    }
+    for (int64_t i = 0; i < classes; ++i) larger += !(row[i] <= row[target]);
     return larger < k;
   }
 };

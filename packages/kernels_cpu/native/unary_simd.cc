@@ -1,8 +1,12 @@
 // Unary elementwise loops, compiled once per instruction set.
 #include "packages/kernels_cpu/native/loop_support.h"
+#include "packages/kernels_cpu/native/simd/math.h"
 
 namespace qanat::kernels_cpu::QANAT_SIMD_NS {
 namespace {
+
+namespace math = simd::QANAT_SIMD_NS;
+using math::Vec;
 
 // An op is a struct with `takes<T>`, the element types it is defined for, and apply(x, parameter).
 struct OnNumbers {
@@ -14,6 +18,9 @@ struct OnFloats {
   static constexpr bool takes = is_float<T>;
 };
 
+// Ops on whole vectors have apply_vector<T>(x) in place of apply.
+struct OnVectors : OnFloats {};
+
 // The C library's function.
 #define QANAT_LIBRARY_OP(Name, function)  \
   struct Name : OnFloats {                \
@@ -22,21 +29,13 @@ struct OnFloats {
       return c_##function(x);             \
     }                                     \
   };
-QANAT_LIBRARY_OP(Exp, exp)
-QANAT_LIBRARY_OP(Expm1, expm1)
-QANAT_LIBRARY_OP(Log, log)
-QANAT_LIBRARY_OP(Log1p, log1p)
 QANAT_LIBRARY_OP(Sqrt, sqrt)
-QANAT_LIBRARY_OP(Sin, sin)
-QANAT_LIBRARY_OP(Cos, cos)
 QANAT_LIBRARY_OP(Tan, tan)
 QANAT_LIBRARY_OP(Asin, asin)
 QANAT_LIBRARY_OP(Acos, acos)
 QANAT_LIBRARY_OP(Atan, atan)
 QANAT_LIBRARY_OP(Sinh, sinh)
 QANAT_LIBRARY_OP(Cosh, cosh)
-QANAT_LIBRARY_OP(Tanh, tanh)
-QANAT_LIBRARY_OP(Erf, erf)
 QANAT_LIBRARY_OP(Erfc, erfc)
 QANAT_LIBRARY_OP(Floor, floor)
 QANAT_LIBRARY_OP(Ceil, ceil)
@@ -100,13 +99,6 @@ struct Reciprocal : OnFloats {
   }
 };
 
-struct Sigmoid : OnFloats {
-  template <typename T>
-  QANAT_INLINE static T apply(T x, T) {
-    return 1 / (1 + c_exp(-x));
-  }
-};
-
 // In the family of Relu a NaN passes through.
 struct Relu : OnNumbers {
   template <typename T>
@@ -127,28 +119,6 @@ struct LeakyRelu : OnFloats {
   template <typename T>
   QANAT_INLINE static T apply(T x, T alpha) {
     return x > 0 ? x : x * alpha;
-  }
-};
-
-struct Elu : OnFloats {
-  template <typename T>
-  QANAT_INLINE static T apply(T x, T) {
-    return x < 0 ? c_expm1(x) : x;
-  }
-};
-
-struct Selu : OnFloats {
-  template <typename T>
-  QANAT_INLINE static T apply(T x, T) {
-    return x < 0 ? static_cast<T>(kSeluScaleAlpha) * c_expm1(x) : static_cast<T>(kSeluScale) * x;
-  }
-};
-
-// log(1 + exp(x)) without overflow.
-struct Softplus : OnFloats {
-  template <typename T>
-  QANAT_INLINE static T apply(T x, T) {
-    return Relu::apply(x, T{}) + c_log1p(c_exp(-c_fabs(x)));
   }
 };
 
@@ -186,6 +156,75 @@ struct LogicalNot {
   QANAT_INLINE static bool apply(bool x, bool) { return !x; }
 };
 
+// Functions of math.h.
+#define QANAT_VECTOR_OP(Name, function)                 \
+  struct Name : OnVectors {                             \
+    template <typename T>                               \
+    QANAT_INLINE static Vec<T> apply_vector(Vec<T> x) { \
+      return math::function<T>(x);                      \
+    }                                                   \
+  };
+QANAT_VECTOR_OP(Exp, exp)
+QANAT_VECTOR_OP(Expm1, expm1)
+QANAT_VECTOR_OP(Log, log)
+QANAT_VECTOR_OP(Log1p, log1p)
+QANAT_VECTOR_OP(Tanh, tanh)
+QANAT_VECTOR_OP(Sigmoid, sigmoid)
+QANAT_VECTOR_OP(Erf, erf)
+#undef QANAT_VECTOR_OP
+
+struct Sin : OnVectors {
+  template <typename T>
+  QANAT_INLINE static Vec<T> apply_vector(Vec<T> x) {
+    return math::sin(x);
+  }
+};
+
+struct Cos : OnVectors {
+  template <typename T>
+  QANAT_INLINE static Vec<T> apply_vector(Vec<T> x) {
+    return math::cos(x);
+  }
+};
+
+struct Elu : OnVectors {
+  template <typename T>
+  QANAT_INLINE static Vec<T> apply_vector(Vec<T> x) {
+    return math::select<Vec<T>>(x < Vec<T>{}, math::expm1<T>(x), x);
+  }
+};
+
+struct Selu : OnVectors {
+  template <typename T>
+  QANAT_INLINE static Vec<T> apply_vector(Vec<T> x) {
+    return math::select<Vec<T>>(x < Vec<T>{}, static_cast<T>(kSeluScaleAlpha) * math::expm1<T>(x),
+                                static_cast<T>(kSeluScale) * x);
+  }
+};
+
+// log(1 + exp(x)) without overflow.
+struct Softplus : OnVectors {
+  template <typename T>
+  QANAT_INLINE static Vec<T> apply_vector(Vec<T> x) {
+    return math::max(Vec<T>{}, x) + math::log1p<T>(math::exp<T>(-math::abs<T>(x)));
+  }
+};
+
+template <typename Op, typename T>
+struct VectorLoop {
+  static void run(const void* a, void* out, int64_t n, double) {
+    const T* x = static_cast<const T*>(a);
+    T* y = static_cast<T*>(out);
+    int64_t i = 0;
+    for (; i + math::kLanes<T> <= n; i += math::kLanes<T>) {
+      math::store<T>(y + i, Op::template apply_vector<T>(math::load(x + i)));
+    }
+    if (i == n) return;
+    const Vec<T> rest = math::load_some(x + i, n - i);
+    math::store_some<T>(y + i, Op::template apply_vector<T>(rest), n - i);
+  }
+};
+
 template <typename Op, typename T>
 struct Loops {
   using Result = decltype(Op::apply(T{}, T{}));
@@ -203,8 +242,13 @@ template <typename Op>
 struct Finder {
   template <typename T>
   static UnaryLoop find() {
-    if constexpr (Op::template takes<T>) return Loops<Op, T>::run;
-    return nullptr;
+    if constexpr (!Op::template takes<T>) {
+      return nullptr;
+    } else if constexpr (std::is_base_of_v<OnVectors, Op>) {
+      return VectorLoop<Op, T>::run;
+    } else {
+      return Loops<Op, T>::run;
+    }
   }
 };
 
