@@ -190,4 +190,5 @@ def raise_located(
     about."""
     kinds = (ShapeError, TypeError, ValueError)
     kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
-    raise kind(located(str(error), op_type, node_name, user_line)) from error
+    text = str(error) or "expected a node that fits into memory, got one that does not"
+    raise kind(located(text, op_type, node_name, user_line)) from error

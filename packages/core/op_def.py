@@ -81,7 +81,7 @@ class OpBuilder:
             if graph is None:
                 graph, inputs, name = _inputs(op_def, args, attrs, name)
             node = graph.add_node(op_def, inputs, attrs, name, user_line.capture())
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, MemoryError) as error:
             if str(error).startswith("["):
                 raise
             position = user_line.describe(user_line.capture())

@@ -133,6 +133,7 @@ def test_python_values_take_the_type_of_other_inputs() -> None:
         (lambda x: pack([]), ValueError, "expected at least one element"),
         (lambda x: pack([x, constant(1)]), TypeError, "expected float32, the type T"),
         (lambda x: identity(object()), TypeError, "expected numbers, bools or strings"),
+        (lambda x: split(x, count=2**40), ValueError, "expected a node that fits into memory"),
     ],
 )
 def test_misuse_is_a_located_error(make: object, error: type[Exception], expected: str) -> None:
