@@ -47,21 +47,22 @@ void measure(const Layer& layer, Parallel& parallel) {
   const int threads = parallel.threads();
 
   TestScratch forward(conv2d_forward_scratch_bytes<float>(s, threads));
-  print_speed((std::string(layer.name) + ", forward").c_str(), multiplications, median_ms([&] {
+  print_speed((std::string(layer.name) + ", forward").c_str(), multiplications,
+              median_ms(threads, [&] {
                 conv2d_forward(s, input.data(), filter.data(), bias.data(), true, output.data(),
                                forward.get(), parallel);
               }));
   TestScratch backward(conv2d_backward_input_scratch_bytes<float>(s, threads));
   if (s.in_channels > 3) {
     print_speed((std::string(layer.name) + ", input gradient").c_str(), multiplications,
-                median_ms([&] {
+                median_ms(threads, [&] {
                   conv2d_backward_input(s, d_output.data(), filter.data(), d_input.data(),
                                         backward.get(), parallel);
                 }));
   }
   TestScratch weights(conv2d_backward_filter_scratch_bytes<float>(s, threads));
   print_speed((std::string(layer.name) + ", filter gradient").c_str(), multiplications,
-              median_ms([&] {
+              median_ms(threads, [&] {
                 conv2d_backward_filter(s, input.data(), d_output.data(), d_filter.data(),
                                        weights.get(), parallel);
               }));

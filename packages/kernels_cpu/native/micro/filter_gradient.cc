@@ -12,11 +12,11 @@ QANAT_SIMD_DECLARE(FilterGradientTable, filter_gradient_table)
 namespace {
 
 constexpr double kMultiplicationsPerChunk = 1e6;
-constexpr int64_t kMostChunks = 20;
+constexpr int64_t kMostChunks = 16;
 
 // A smaller gradient is summed over parts of the pixels apart: chunks that each had some of its
 // units would all read all of the input and of the output's gradient.
-constexpr int64_t kSmallGradient = 16 << 10;
+constexpr int64_t kSmallGradient = 64 << 10;
 
 // Elements that a chunk adds up at the end.
 constexpr int64_t kElementsPerChunk = 16 << 10;

@@ -10,7 +10,7 @@ namespace {
 
 // Output pixels done at a time: few enough that their input and their gradient stay in the cache
 // while all taps and channels pass over them.
-constexpr int64_t kPixelsAtATime = 256;
+constexpr int64_t kPixelsAtATime = 800;
 
 // With fewer input channels than this a tap alone would make too small a tile. Then a band of the
 // input is copied with zeros around it, and a whole row of taps is one run of rows.
@@ -100,9 +100,10 @@ class Adder {
       const int64_t y = first_row + i;
       const bool inside = y >= 0 && y < s_.in_height;
       const T* from = g_.input + (image * s_.in_height + y) * row_size;
-      for (int64_t j = 0; j < band.width * s_.in_channels; ++j) {
-        to[j] = inside && j >= begin && j < end ? from[j - begin] : 0;
-      }
+      const Range copied = inside ? Range{begin, end} : Range{0, 0};
+      for (int64_t j = 0; j < copied.begin; ++j) to[j] = 0;
+      for (int64_t j = copied.begin; j < copied.end; ++j) to[j] = from[j - copied.begin];
+      for (int64_t j = copied.end; j < band.width * s_.in_channels; ++j) to[j] = 0;
     }
   }
 
@@ -128,13 +129,21 @@ class Adder {
                               : min64(s_.out_width, ceil_div(s_.in_width - offset_w, s_.stride_w));
     if (x_begin >= x_end) return;
     Segments segments;
-    for (int64_t row = rows.begin; row < rows.end; ++row) {
-      const int64_t image = row / s_.out_height;
-      const int64_t y = row % s_.out_height * s_.stride_h + offset_h;
-      if (y < 0 || y >= s_.in_height) continue;
-      const int64_t x = x_begin * s_.stride_w + offset_w;
-      segments.add(g_.input + ((image * s_.in_height + y) * s_.in_width + x) * s_.in_channels,
-                   panel_ + ((row - rows.begin) * s_.out_width + x_begin) * panel_width<T>(cols_));
+    const int64_t x = x_begin * s_.stride_w + offset_w;
+    const T* image =
+        g_.input + (rows.begin / s_.out_height * s_.in_height * s_.in_width + x) * s_.in_channels;
+    const T* b = panel_ + x_begin * panel_width<T>(cols_);
+    int64_t row = rows.begin % s_.out_height;
+    for (int64_t i = 0; i < rows.size(); ++i) {
+      const int64_t y = row * s_.stride_h + offset_h;
+      if (y >= 0 && y < s_.in_height) {
+        segments.add(image + y * s_.in_width * s_.in_channels, b);
+      }
+      b += s_.out_width * panel_width<T>(cols_);
+      if (++row == s_.out_height) {
+        row = 0;
+        image += s_.in_height * s_.in_width * s_.in_channels;
+      }
     }
     run_tiles(segments, x_end - x_begin, s_.in_channels,
               d_filter_ + (h * s_.filter_width + w) * s_.in_channels * s_.out_channels);

@@ -45,7 +45,7 @@ void measure(const Product& p, Parallel& parallel) {
                                c.data(),
                                p.n};
   TestScratch scratch(gemm_scratch_bytes(problem, parallel.threads()));
-  const double ms = median_ms([&] { gemm(problem, scratch.get(), parallel); });
+  const double ms = median_ms(parallel.threads(), [&] { gemm(problem, scratch.get(), parallel); });
   print_speed(p.name, static_cast<double>(p.m) * p.n * p.k, ms);
 }
 
