@@ -11,11 +11,7 @@ from qanat.core import dtypes
 from qanat.core.base_ops import constant, identity, placeholder
 from qanat.core.graph import Graph, name_scope
 from qanat.core.session import Session
-from qanat.ops import variables
-from qanat.ops.variables import global_variables_initializer
-
-# With operators, which mypy does not see.
-Variable: Any = variables.Variable
+from qanat.ops.variables import Variable, global_variables_initializer
 
 
 @pytest.fixture(autouse=True)
@@ -145,11 +141,24 @@ def test_nothing_is_added_for_what_is_unconnected(graph: Any) -> None:
     assert "Mul" not in added and "MulNoNan" not in added
 
 
+def test_nothing_is_summed_where_no_x_acts(graph: Any) -> None:
+    x, y = constant(1.0), constant(2.0)
+    loss = y * x + y * y * x
+    before = len(graph.get_operations())
+    (grad,) = gradients(loss, x)
+    assert [op for op in graph.get_operations()[before:] if op.type == "Add"] == [grad.op]
+
+
 def test_integers_carry_no_derivative() -> None:
     x = constant(2.5)
     through_integer = ops.cast(ops.cast(x, dtypes.int32), dtypes.float32)
     assert gradients(through_integer, x) == [None]
     assert run(gradients(through_integer * x, x)) == [2.0]
+
+
+def test_an_op_declared_without_derivative_is_a_constant() -> None:
+    x = constant(2.5)
+    assert run(gradients(ops.floor(x) * x, x)) == [2.0]
 
 
 def test_stop_gradient_operation() -> None:
@@ -208,6 +217,14 @@ def test_static_shapes_come_from_the_inputs() -> None:
     dx, dw = gradients(ops.matmul(x, w), [x, w])
     assert dx.shape.as_list() == [None, 3]
     assert dw.shape.as_list() == [3, 5]
+
+
+def test_a_rule_may_know_less_than_the_static_shape() -> None:
+    x = fed(2, 3)
+    y = identity(x)
+    y.op.gradient_override = lambda op, grad: [placeholder(dtypes.float32)]
+    (grad,) = gradients(y, x)
+    assert grad.shape == [2, 3]
 
 
 def test_another_default_graph_does_not_matter(graph: Any) -> None:

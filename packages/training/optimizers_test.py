@@ -11,8 +11,7 @@ from qanat.core import dtypes
 from qanat.core.base_ops import constant, placeholder
 from qanat.core.graph import Graph
 from qanat.core.session import Session
-from qanat.ops import variables
-from qanat.ops.variables import global_variables, global_variables_initializer
+from qanat.ops.variables import Variable, global_variables, global_variables_initializer
 from qanat.training import (
     AdamOptimizer,
     GradientDescentOptimizer,
@@ -23,9 +22,6 @@ from qanat.training import (
 
 Array = np.ndarray[Any, Any]
 START = np.array([1.0, -2.0, 3.0])
-
-# With operators, which mypy does not see.
-Variable: Any = variables.Variable
 
 
 @pytest.fixture(autouse=True)
