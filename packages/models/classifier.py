@@ -1,0 +1,43 @@
+"""The graph of an image classifier: prediction, evaluation and one step of training."""
+
+from collections.abc import Callable
+
+import qanat as qn
+from qanat.models.dataset import CLASSES, SIDE
+
+Model = Callable[[qn.Tensor, int], qn.Tensor]
+MakeOptimizer = Callable[[qn.Tensor], "qn.train.Optimizer"]
+
+
+class Classifier:
+    """Everything is added to the default graph.
+
+    Args:
+        model: (images float32 [n, 28, 28, 1] in [0, 1], number of classes) -> logits.
+        optimizer: given the learning rate, a scalar.
+        learning_rate: given the global step.
+
+    Attributes:
+        images: to be fed: uint8 [n, 28, 28].
+        labels: to be fed: int32 [n].
+        loss: mean cross-entropy in nats, a float32 scalar.
+        correct: how many images were classified rightly, an int64 scalar.
+        confusion: int64 [classes, classes]; row = label, column = prediction.
+        global_step: counts the steps of training.
+        train: one step.
+    """
+
+    def __init__(
+        self, model: Model, optimizer: MakeOptimizer, learning_rate: Callable[..., qn.Tensor]
+    ) -> None:
+        self.images = qn.placeholder(qn.uint8, [None, SIDE, SIDE], name="images")
+        self.labels = qn.placeholder(qn.int32, [None], name="labels")
+        pixels = qn.cast(self.images, qn.float32) * (1 / 255)
+        logits = model(qn.expand_dims(pixels, 3), len(CLASSES))
+        self.loss = qn.losses.sparse_softmax_cross_entropy(self.labels, logits)
+        predictions = qn.argmax(logits, 1, output_type=qn.int32)
+        self.correct = qn.metrics.count_correct(self.labels, predictions)
+        self.confusion = qn.metrics.confusion_matrix(self.labels, predictions, len(CLASSES))
+        self.global_step = qn.train.create_global_step()
+        rate = learning_rate(self.global_step)
+        self.train = optimizer(rate).minimize(self.loss, self.global_step)
