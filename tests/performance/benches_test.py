@@ -1,0 +1,33 @@
+"""Qanat's half of every bench runs and is reported; the peers need not be installed."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("program", "bench"),
+    [
+        ("add_chain", "an_addition"),
+        ("graph_construction", "layer"),
+        ("import_time", "import"),
+        ("lenet_step", "batch_64"),
+        ("mlp_step", "batch_64"),
+        ("tiny_run", "scalar_add"),
+    ],
+)
+def test_a_bench(program: str, bench: str) -> None:
+    command = [sys.executable, "-m", f"tests.performance.{program}", bench]
+    done = subprocess.run(
+        [*command, "--only=Qanat", "--rounds=1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=100,
+        env={"PYTHONPATH": ":".join(filter(None, sys.path))},
+    )
+    assert done.returncode == 0, done.stdout
+    lines = done.stdout.strip().splitlines()
+    assert lines[0].startswith(bench) and len(lines) > 1
+    assert not any("could not run" in line for line in lines), done.stdout

@@ -1,0 +1,25 @@
+"""The numbers that all systems work on."""
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+LEARNING_RATE = 0.01
+MOMENTUM = 0.9
+CLASSES = 10
+
+
+def batch(size: int) -> tuple[Array, Array]:
+    """Images float32 [size, 28, 28, 1] and labels int32 [size], the same each time."""
+    random = np.random.default_rng(0)
+    images = random.random((size, 28, 28, 1), np.float32)
+    return images, random.integers(0, CLASSES, size).astype(np.int32)
+
+
+def weights(*shape: int) -> Array:
+    """A float32 kernel; the last dimension is the outputs."""
+    fan_in = int(np.prod(shape[:-1]))
+    normal = np.random.default_rng(1).standard_normal(shape, np.float32)
+    return np.asarray(normal * np.float32(np.sqrt(2 / fan_in)))

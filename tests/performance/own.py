@@ -1,0 +1,82 @@
+"""Qanat's ways to do the work."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from tests.performance.inputs import CLASSES, LEARNING_RATE, MOMENTUM, batch
+from tests.performance.interleaved import Work
+
+
+def lenet(size: int) -> Work:
+    from qanat.models.lenet import lenet as model
+
+    return _training_step(size, model)
+
+
+def mlp(size: int) -> Work:
+    from qanat.models.mlp import mlp as model
+
+    return _training_step(size, model)
+
+
+def _training_step(size: int, model: Callable[[Any, int], Any]) -> Work:
+    import qanat as qn
+
+    images, labels = batch(size)
+    fed_images = qn.placeholder(qn.float32, images.shape)
+    fed_labels = qn.placeholder(qn.int32, labels.shape)
+    loss = qn.losses.sparse_softmax_cross_entropy(fed_labels, model(fed_images, CLASSES))
+    train = qn.train.MomentumOptimizer(LEARNING_RATE, MOMENTUM).minimize(loss)
+    session = _session()
+    session.run(qn.global_variables_initializer())
+    run = session.prepare([loss, train], [fed_images, fed_labels])
+    return lambda: run(images, labels)
+
+
+def tiny_run() -> Work:
+    session, total, fed = _tiny()
+    return lambda: session.run(total, {fed: 1.0})
+
+
+def tiny_callable() -> Work:
+    session, total, fed = _tiny()
+    run = session.prepare(total, [fed])
+    return lambda: run(1.0)
+
+
+def _tiny() -> tuple[Any, Any, Any]:
+    import qanat as qn
+
+    fed = qn.placeholder(qn.float32, [])
+    return _session(), fed + 1.0, fed
+
+
+def add_chain(length: int) -> Work:
+    import qanat as qn
+
+    fed = x = qn.placeholder(qn.float32, [])
+    for _ in range(length):
+        x = qn.add(x, fed)
+    run = _session().prepare(x, [fed])
+    return lambda: run(1.0)
+
+
+def construction(layers: int) -> Work:
+    import qanat as qn
+
+    def build() -> None:
+        with qn.Graph().as_default():
+            x = qn.placeholder(qn.float32, [None, 64])
+            kernels = [qn.get_variable(f"w{i}", [64, 64]) for i in range(layers)]
+            for kernel in kernels:
+                x = qn.nn.relu(qn.matmul(x, kernel) + 1.0)
+            qn.gradients(qn.reduce_sum(x), kernels)
+
+    return build
+
+
+def _session() -> Any:
+    import qanat as qn
+
+    return qn.Session(config=qn.SessionConfig(threads=len(os.sched_getaffinity(0))))

@@ -1,0 +1,102 @@
+"""TensorFlow's ways to do the work: a graph of TensorFlow 1 in a session."""
+
+from typing import Any
+
+from tests.performance.inputs import CLASSES, LEARNING_RATE, MOMENTUM, batch, weights
+from tests.performance.interleaved import Work
+
+
+def lenet(size: int) -> Work:
+    return _training_step(size, _lenet)
+
+
+def mlp(size: int) -> Work:
+    return _training_step(size, _mlp)
+
+
+def _training_step(size: int, model: Any) -> Work:
+    tf = _tensorflow()
+    images, labels = batch(size)
+    fed_images = tf.placeholder(tf.float32, images.shape)
+    fed_labels = tf.placeholder(tf.int32, labels.shape)
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels=fed_labels, logits=model(tf, fed_images)
+    )
+    loss = tf.reduce_mean(losses)
+    train = tf.train.MomentumOptimizer(LEARNING_RATE, MOMENTUM).minimize(loss)
+    session = tf.Session()
+    session.run(tf.global_variables_initializer())
+    run = session.make_callable([loss, train], [fed_images, fed_labels])
+    return lambda: run(images, labels)
+
+
+def _lenet(tf: Any, x: Any) -> Any:
+    for channels_in, channels in ((1, 32), (32, 64)):
+        kernel = tf.Variable(weights(5, 5, channels_in, channels))
+        x = tf.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME")
+        x = tf.nn.relu(tf.nn.bias_add(x, tf.Variable(tf.zeros([channels]))))
+        x = tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    x = tf.nn.relu(_dense(tf, tf.reshape(x, [-1, 3136]), 512))
+    return _dense(tf, x, CLASSES)
+
+
+def _mlp(tf: Any, x: Any) -> Any:
+    x = tf.nn.relu(_dense(tf, tf.reshape(x, [-1, 784]), 512))
+    x = tf.nn.relu(_dense(tf, x, 256))
+    return _dense(tf, x, CLASSES)
+
+
+def _dense(tf: Any, x: Any, units: int) -> Any:
+    kernel = tf.Variable(weights(int(x.shape[1]), units))
+    return tf.nn.bias_add(tf.matmul(x, kernel), tf.Variable(tf.zeros([units])))
+
+
+def tiny_run() -> Work:
+    session, total, fed = _tiny()
+    return lambda: session.run(total, {fed: 1.0})
+
+
+def tiny_callable() -> Work:
+    session, total, fed = _tiny()
+    run = session.make_callable(total, [fed])
+    return lambda: run(1.0)
+
+
+def _tiny() -> tuple[Any, Any, Any]:
+    tf = _tensorflow()
+    fed = tf.placeholder(tf.float32, [])
+    return tf.Session(), fed + 1.0, fed
+
+
+def add_chain(length: int) -> Work:
+    """Graph rewriting is off: it would turn the chain into one AddN."""
+    tf = _tensorflow()
+    fed = x = tf.placeholder(tf.float32, [])
+    for _ in range(length):
+        x = tf.add(x, fed)
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    config.graph_options.optimizer_options.opt_level = -1
+    run = tf.Session(config=config).make_callable(x, [fed])
+    return lambda: run(1.0)
+
+
+def construction(layers: int) -> Work:
+    tf = _tensorflow()
+
+    def build() -> None:
+        with tf.Graph().as_default():
+            x = tf.placeholder(tf.float32, [None, 64])
+            kernels = [tf.get_variable(f"w{i}", [64, 64]) for i in range(layers)]
+            for kernel in kernels:
+                x = tf.nn.relu(tf.matmul(x, kernel) + 1.0)
+            tf.gradients(tf.reduce_sum(x), kernels)
+
+    return build
+
+
+def _tensorflow() -> Any:
+    import tensorflow
+
+    tensorflow.compat.v1.disable_eager_execution()
+    return tensorflow.compat.v1

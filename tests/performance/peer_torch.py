@@ -1,0 +1,82 @@
+"""PyTorch's ways to do the work."""
+
+from typing import Any
+
+import numpy as np
+
+from tests.performance.inputs import CLASSES, LEARNING_RATE, MOMENTUM, batch
+from tests.performance.interleaved import Work
+
+
+def lenet(size: int, channels_last: bool = False) -> Work:
+    import torch
+    from torch import nn
+
+    model = nn.Sequential(
+        nn.Conv2d(1, 32, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(3136, 512),
+        nn.ReLU(),
+        nn.Linear(512, CLASSES),
+    )
+    images, labels = batch(size)
+    fed = torch.from_numpy(np.ascontiguousarray(images.transpose(0, 3, 1, 2)))
+    if channels_last:
+        model = model.to(memory_format=torch.channels_last)
+        fed = fed.to(memory_format=torch.channels_last)
+    return _training_step(model, fed, labels)
+
+
+def mlp(size: int) -> Work:
+    import torch
+    from torch import nn
+
+    model = nn.Sequential(
+        nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, CLASSES)
+    )
+    images, labels = batch(size)
+    return _training_step(model, torch.from_numpy(images.reshape(size, 784)), labels)
+
+
+def _training_step(model: Any, images: Any, labels: Any) -> Work:
+    import os
+
+    import torch
+
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    targets = torch.from_numpy(labels.astype(np.int64))
+    optimizer = torch.optim.SGD(model.parameters(), LEARNING_RATE, MOMENTUM, fused=True)
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(images), targets)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
+def tiny() -> Work:
+    import torch
+
+    return lambda: (torch.tensor(1.0) + 1.0).item()
+
+
+def add_chain(length: int) -> Work:
+    import torch
+
+    fed = torch.tensor(1.0)
+
+    def chain() -> Any:
+        x = fed
+        for _ in range(length):
+            x = x + fed
+        return x.item()
+
+    return chain
