@@ -1,0 +1,127 @@
+"""What rewrites make of a step gives the same bits as the step itself."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qanat as qn
+from qanat import ops
+from qanat.core import dtypes
+from qanat.core.graph import Graph, Output
+from qanat.core.op_def import OpBuilder
+from qanat.core.testing import sweep
+from qanat.core.testing.case import Case, Input
+from qanat.ops.fused_elementwise import is_fusible
+from qanat.training import (
+    AdamOptimizer,
+    GradientDescentOptimizer,
+    MomentumOptimizer,
+    Optimizer,
+)
+
+FLOATS = (dtypes.float32, dtypes.float64)
+CONFIGS = [qn.SessionConfig(optimise=optimise, threads=2) for optimise in (False, True)]
+
+
+def ops_of(session: qn.Session) -> set[str]:
+    """The ops of all steps that the session has run."""
+    return {node.op for plan in session._plans.values() for node in plan.step}
+
+
+def both(graph: Graph, run: Callable[[qn.Session], Any], fused_op: str) -> None:
+    """Runs with and without rewrites, and compares bit for bit."""
+    results = []
+    for config in CONFIGS:
+        with qn.Session(graph=graph, config=config) as session:
+            results.append([np.asarray(value).tobytes() for value in run(session)])
+            assert (fused_op in ops_of(session)) == config.optimise
+    assert results[0] == results[1]
+
+
+def is_joined(case: Case) -> bool:
+    """Whether the rule takes the case's op: of two floats' types, on inputs of one shape."""
+    shapes = {one.shape for one in _flat(case.inputs) if isinstance(one, Input)}
+    fusible = isinstance(case.op, OpBuilder) and is_fusible(case.op.op_def)
+    return fusible and len(shapes) == 1 and 0 not in shapes.pop()
+
+
+def _flat(inputs: Any) -> list[Any]:
+    return [one for x in inputs for one in (_flat(x) if isinstance(x, (list, tuple)) else [x])]
+
+
+FUSIBLE = [
+    (case, dtype)
+    for case, dtype in sweep.tried(filter(is_joined, sweep.find_cases(ops)))
+    if dtype in FLOATS
+]
+
+
+@pytest.mark.parametrize(("case", "dtype"), FUSIBLE, ids=sweep.name_of)
+def test_every_fusible_op_gives_the_same_in_a_program(case: Case, dtype: Any) -> None:
+    built = sweep.build(case, dtype)
+    with built.graph.as_default():
+        (y,) = built.outputs
+        doubled = y + y
+    both(built.graph, lambda session: [session.run(doubled, built.feeds)], "_FusedElementwise")
+
+
+def weights(shape: list[int]) -> qn.Variable:
+    values = np.random.default_rng(5).standard_normal(shape).astype(np.float32)
+    return qn.Variable(values)
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        GradientDescentOptimizer(0.1),
+        MomentumOptimizer(0.1, 0.9),
+        MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+        AdamOptimizer(0.01),
+    ],
+    ids=lambda optimizer: type(optimizer).__name__,
+)
+def test_optimizers(optimizer: Optimizer) -> None:
+    with Graph().as_default() as graph:
+        w = weights([70, 1000])
+        train = optimizer.minimize(qn.reduce_sum(qn.square(w) * 0.5 + w))
+        start = qn.global_variables_initializer()
+        everything = qn.global_variables()
+
+    def run(session: qn.Session) -> Any:
+        session.run(start)
+        for _ in range(3):
+            session.run(train)
+        return session.run(everything)
+
+    both(graph, run, "_FusedElementwise")
+
+
+def layer(kind: str) -> Output:
+    generator = np.random.default_rng(3)
+    bias = generator.standard_normal(7).astype(np.float32)
+    if kind == "dense":
+        x, w = (generator.standard_normal(s).astype(np.float32) for s in ((33, 50), (50, 7)))
+        product = qn.matmul(x, w)
+    else:
+        x, w = (generator.standard_normal(s).astype(np.float32) for s in ((2, 9, 9, 3), (3, 3, 3, 7)))
+        product = qn.nn.conv2d(x, w, [1, 1, 1, 1], "SAME")
+    return qn.nn.relu(qn.nn.bias_add(product, bias))
+
+
+@pytest.mark.parametrize(("kind", "op"), [("dense", "_FusedMatMul"), ("conv", "_FusedConv2D")])
+def test_products_with_bias_and_relu(kind: str, op: str) -> None:
+    with Graph().as_default() as graph:
+        y = layer(kind)
+    both(graph, lambda session: [session.run(y)], op)
+
+
+def test_an_update_of_an_uninitialised_variable_names_it() -> None:
+    with Graph().as_default() as graph:
+        w = weights([10])
+        train = MomentumOptimizer(0.1, 0.9).minimize(qn.reduce_sum(w * 2.0))
+    for config in CONFIGS:
+        with qn.Session(graph=graph, config=config) as session:
+            with pytest.raises(qn.errors.FailedPreconditionError, match="Variable"):
+                session.run(train)
