@@ -100,14 +100,15 @@ def test_optimizers(optimizer: Optimizer) -> None:
 
 def layer(kind: str) -> Output:
     generator = np.random.default_rng(3)
-    bias = generator.standard_normal(7).astype(np.float32)
+
+    def drawn(*shape: int) -> Any:
+        return generator.standard_normal(shape).astype(np.float32)
+
     if kind == "dense":
-        x, w = (generator.standard_normal(s).astype(np.float32) for s in ((33, 50), (50, 7)))
-        product = qn.matmul(x, w)
+        product = qn.matmul(drawn(33, 50), drawn(50, 7))
     else:
-        x, w = (generator.standard_normal(s).astype(np.float32) for s in ((2, 9, 9, 3), (3, 3, 3, 7)))
-        product = qn.nn.conv2d(x, w, [1, 1, 1, 1], "SAME")
-    return qn.nn.relu(qn.nn.bias_add(product, bias))
+        product = qn.nn.conv2d(drawn(2, 9, 9, 3), drawn(3, 3, 3, 7), [1, 1, 1, 1], "SAME")
+    return qn.nn.relu(qn.nn.bias_add(product, drawn(7)))
 
 
 @pytest.mark.parametrize(("kind", "op"), [("dense", "_FusedMatMul"), ("conv", "_FusedConv2D")])
