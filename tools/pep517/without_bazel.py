@@ -77,7 +77,8 @@ class Build:
 
     def path(self, label: str) -> pathlib.Path:
         """The source file that a label names."""
-        return self.root / label.removeprefix("//").replace(":", "/")
+        folder, _, name = label.removeprefix("//").partition(":")
+        return self.root / folder / name
 
     # The wheel.
 
