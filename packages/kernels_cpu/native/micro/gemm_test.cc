@@ -115,18 +115,20 @@ void check_all() {
   }
 }
 
+// In tiles that fill their vectors and in those that do not.
 void relu_of_nan() {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float a[] = {nan, -1};
-  const float b[] = {1};
-  float c[2];
-  Gemm<float> problem = {2, 1, 1, {a, 1, 1}, {b, 1, 1}, c, 1};
-  problem.relu = true;
-  SerialParallel parallel;
-  TestScratch scratch(gemm_scratch_bytes(problem, 1));
-  gemm(problem, scratch.get(), parallel);
-  CHECK(std::isnan(c[0]));
-  CHECK(c[1] == 0);
+  for (int64_t n : {1, 64}) {
+    const std::vector<float> b(n, 1.0f);
+    std::vector<float> c(2 * n, 7.0f);
+    Gemm<float> problem = {2, n, 1, {a, 1, 1}, {b.data(), n, 1}, c.data(), n};
+    problem.relu = true;
+    SerialParallel parallel;
+    TestScratch scratch(gemm_scratch_bytes(problem, 1));
+    gemm(problem, scratch.get(), parallel);
+    for (int64_t j = 0; j < n; ++j) CHECK(std::isnan(c[j]) && c[n + j] == 0);
+  }
 }
 
 TEST(gemm_agrees_with_the_plain_loops) { for_each_level(check_all); }

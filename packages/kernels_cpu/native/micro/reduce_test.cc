@@ -126,6 +126,19 @@ void check_type() {
   check<T>(random, {2, 40000, 3});
 }
 
+// The rounding errors of equal terms all point the same way: one after the other, they would add up
+// to a thousand times this bound.
+void check_accuracy() {
+  for (const ReduceShape& s : {ReduceShape{1, 300000, 1}, ReduceShape{1, 100000, 3},
+                               ReduceShape{40, 8000, 2}, ReduceShape{40, 50000, 1}}) {
+    const std::vector<float> x(s.outer * s.reduced * s.inner, 0.1f);
+    const std::vector<double> e(s.outer * s.inner, static_cast<double>(0.1f) * s.reduced);
+    CHECK_NEAR(worst_error(actual(Reduction::kSum, s, x, 1), e), 0, 1e-6);
+  }
+}
+
+TEST(float_sums_are_accurate) { for_each_level(check_accuracy); }
+
 TEST(reductions_agree_with_the_plain_loops) {
   for_each_level([] {
     check_type<float>();
