@@ -52,13 +52,14 @@ def _tiny() -> tuple[Any, Any, Any]:
     return _session(), fed + 1.0, fed
 
 
-def add_chain(length: int) -> Work:
+def add_chain(length: int, optimise: bool) -> Work:
+    """Optimised, the additions are joined into few kernels."""
     import qanat as qn
 
     fed = x = qn.placeholder(qn.float32, [])
     for _ in range(length):
         x = qn.add(x, fed)
-    run = _session().prepare(x, [fed])
+    run = _session(optimise).prepare(x, [fed])
     return lambda: run(1.0)
 
 
@@ -76,7 +77,8 @@ def construction(layers: int) -> Work:
     return build
 
 
-def _session() -> Any:
+def _session(optimise: bool = True) -> Any:
     import qanat as qn
 
-    return qn.Session(config=qn.SessionConfig(threads=len(os.sched_getaffinity(0))))
+    threads = len(os.sched_getaffinity(0))
+    return qn.Session(config=qn.SessionConfig(threads=threads, optimise=optimise))
