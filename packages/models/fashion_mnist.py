@@ -66,6 +66,10 @@ def _build(steps_per_epoch: int) -> Classifier:
     return Classifier(_MODELS[FLAGS.model], _optimizer, learning_rate)
 
 
+def _count_parameters() -> int:
+    return sum(variable.shape.num_elements() or 0 for variable in qn.trainable_variables())
+
+
 def _initialize(session: qn.Session, saver: qn.train.Saver) -> None:
     """Gives all variables their values: those of the latest checkpoint, if there is one."""
     latest = FLAGS.checkpoint_dir and qn.train.latest_checkpoint(FLAGS.checkpoint_dir)
@@ -85,6 +89,7 @@ def _run(training: Examples, test: Examples) -> None:
     history = History()
     with qn.Graph().as_default():
         classifier = _build(steps_per_epoch)
+        print(f"{FLAGS.model}: {_count_parameters():,} parameters")
         saver = qn.train.Saver()
         with qn.Session(config=qn.SessionConfig(threads=FLAGS.threads or None)) as session:
             _initialize(session, saver)

@@ -45,7 +45,9 @@ SMALL = ("--batch_size=32", "--eval_batch_size=64", "--learning_rate=0.05")
 @pytest.mark.parametrize("model", ["lenet", "mlp"])
 def test_it_learns(data_dir: str, model: str, capsys: pytest.CaptureFixture[str]) -> None:
     run(f"--data_dir={data_dir}", f"--model={model}", "--epochs=4", *SMALL)
-    last = capsys.readouterr().out.splitlines()[-1]
+    first, *_, last = capsys.readouterr().out.splitlines()
+    parameters = {"lenet": "1,663,370", "mlp": "535,818"}[model]
+    assert first == f"{model}: {parameters} parameters"
     assert last.endswith("on 100 images")
     assert float(last.split()[2].rstrip("%")) > 90
 
