@@ -8,6 +8,7 @@ from qanat.core.constants import describe, to_array
 from qanat.core.default_graph import get_default_graph
 from qanat.core.dtypes import DType, as_dtype
 from qanat.core.operation import Operation, Output
+from qanat.core.shapes import TensorShape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +62,8 @@ def constant_node(
     array.flags.writeable = False
     attrs = {"value": array, "dtype": as_dtype(array.dtype)}
     op_def = signature.lookup("Const")
-    return graph.add_node(op_def, (), attrs, name, user_line.capture(), free).outputs[0]
+    shapes = [TensorShape(array.shape)]
+    return graph.add_node(op_def, (), attrs, name, user_line.capture(), free, shapes).outputs[0]
 
 
 def convert_to_tensor(

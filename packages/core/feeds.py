@@ -57,7 +57,7 @@ class Feed:
         dims = self._dims
         return dims is None or (
             len(shape) == len(dims)
-            and all(want is None or want == size for want, size in zip(dims, shape, strict=True))
+            and all(want is None or want == shape[i] for i, want in enumerate(dims))
         )
 
     def _converted(self, value: Any) -> Any:

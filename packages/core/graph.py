@@ -24,7 +24,8 @@ from qanat.core.scopes import (
     changed,
     require_same_graph,
 )
-from qanat.core.signature import OpDef
+from qanat.core.shapes import TensorShape
+from qanat.core.signature import Handle, OpDef
 
 if TYPE_CHECKING:
     from qanat.core.schema.graph_pb2 import GraphDef
@@ -82,6 +83,7 @@ class Graph:
         name: str | None = None,
         position: user_line.Position | None = None,
         free: bool = False,
+        shapes: Sequence[TensorShape | Handle] | None = None,
     ) -> Operation:
         """Adds an operation; ops are used through the callables that `@op` makes.
 
@@ -92,12 +94,14 @@ class Graph:
             name: made unique within the name scope, unless it ends with "/".
             position: the user's line.
             free: whether control dependencies and colocation around it are no matter to it.
+            shapes: of the outputs, where the caller knows them; None to infer them.
 
         Raises:
             ShapeError: the inputs do not fit.
             RuntimeError: the graph is finalized.
         """
-        shapes = op_def.infer_shapes(inputs, attrs)
+        if shapes is None:
+            shapes = op_def.infer_shapes(inputs, attrs)
         with self._lock:
             if self._finalized:
                 raise RuntimeError("expected a graph that may be changed, got a finalized one")

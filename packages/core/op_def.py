@@ -331,7 +331,8 @@ def _bind_outputs(op_def: OpDef, args: Sequence[Any], attrs: dict[str, Any]) -> 
         if type(value) is not Output:
             return None
     graph = args[0].op.graph
-    for value, (fixed, attr, allowed) in zip(args, op_def.plain_inputs, strict=True):
+    for i, (fixed, attr, allowed) in enumerate(op_def.plain_inputs):
+        value = args[i]
         dtype = value.dtype
         if fixed is None:
             fixed = attrs.setdefault(attr, dtype)
@@ -349,39 +350,61 @@ def _inputs(
 ) -> tuple["Graph", list[Output], str | None]:
     """The graph to use, all inputs as Outputs, lists spread out, and the name of the node, under
     which the constants made for plain values stand. Adds the inferred attrs."""
-    slots: list[Any] = []  # Outputs, and plain values until it is known what they have to be
-    specs: list[ArgDef] = []
-    plain = False
-    for arg, value in zip(op_def.inputs, args, strict=True):
-        if type(value) is Output and not arg.is_list:
-            slots.append(value)
-            specs.append(arg)
-            continue
-        for element in _elements(arg, value, attrs):
-            output = converted(element, _known_dtype(arg, attrs))
-            plain = plain or output is None
-            slots.append(element if output is None else output)
-            specs.append(arg)
+    specs, slots = _spread(op_def, args, attrs)
     graph = None
-    for arg, slot in zip(specs, slots, strict=True):
-        if type(slot) is Output:
-            _bind_type(op_def, arg, slot.dtype, slot, attrs)
-            if graph is None:
-                graph = slot.op.graph
-            elif slot.op.graph is not graph:
-                raise ValueError(f"input {arg.name}: expected {slot!r} to be of the others' graph")
-    graph = graph or get_default_graph()
+    plain = False
+    for i, arg in enumerate(specs):
+        slot = slots[i]
+        if type(slot) is not Output:
+            plain = True
+            continue
+        _bind_type(op_def, arg, slot.dtype, slot, attrs)
+        if graph is None:
+            graph = slot.op.graph
+        elif slot.op.graph is not graph:
+            raise ValueError(f"input {arg.name}: expected {slot!r} to be of the others' graph")
+    if graph is None:
+        graph = get_default_graph()
     if plain:
-        for i, (arg, slot) in enumerate(zip(specs, slots, strict=True)):
-            if type(slot) is not Output:
-                slots[i] = array = _as_array(op_def, arg, slot, attrs)
-                _bind_type(op_def, arg, as_dtype(array.dtype), slot, attrs)
-        name = graph.reserve_name(name or op_def.name) + "/"
-        for i, (arg, slot) in enumerate(zip(specs, slots, strict=True)):
-            if type(slot) is not Output:
-                slots[i] = constant_node(graph, slot, f"{name}{arg.name}/", free=True)
+        name = _add_constants(op_def, specs, slots, attrs, graph, name)
     _bind_lists(op_def, args, slots, attrs)
     return graph, slots, name
+
+
+def _spread(
+    op_def: OpDef, args: Sequence[Any], attrs: dict[str, Any]
+) -> tuple[list[ArgDef], list[Any]]:
+    """All inputs, lists spread out, each with the argument it is of: Outputs, and plain values
+    whose dtype is not known yet. Here and below loops count, because zip(strict=True) takes longer
+    than all the rest."""
+    specs: list[ArgDef] = []
+    slots: list[Any] = []
+    for i, arg in enumerate(op_def.inputs):
+        for element in _elements(arg, args[i], attrs):
+            output = converted(element, _known_dtype(arg, attrs))
+            slots.append(element if output is None else output)
+            specs.append(arg)
+    return specs, slots
+
+
+def _add_constants(
+    op_def: OpDef,
+    specs: Sequence[ArgDef],
+    slots: list[Any],
+    attrs: dict[str, Any],
+    graph: "Graph",
+    name: str | None,
+) -> str:
+    """Puts Outputs of constants in the place of plain values; gives the name of the node to be."""
+    plain = [i for i, slot in enumerate(slots) if type(slot) is not Output]
+    for i in plain:
+        array = _as_array(op_def, specs[i], slots[i], attrs)
+        _bind_type(op_def, specs[i], as_dtype(array.dtype), slots[i], attrs)
+        slots[i] = array
+    name = graph.reserve_name(name or op_def.name) + "/"
+    for i in plain:
+        slots[i] = constant_node(graph, slots[i], f"{name}{specs[i].name}/", free=True)
+    return name
 
 
 def _elements(arg: ArgDef, value: Any, attrs: dict[str, Any]) -> Sequence[Any]:
@@ -467,8 +490,8 @@ def _bind_lists(
     if not op_def.has_lists:
         return
     at = 0
-    for arg, value in zip(op_def.inputs, args, strict=True):
-        count = len(value) if arg.is_list else 1
+    for i, arg in enumerate(op_def.inputs):
+        count = len(args[i]) if arg.is_list else 1
         if arg.type_list_attr is not None:
             given = [output.dtype for output in inputs[at : at + count]]
             known = attrs.setdefault(arg.type_list_attr, given)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class Operators:
-    """Python's operators of Outputs and what converts to them; `qanat.ops.operators` installs them.
-    """
+    """Python's operators of Outputs and what converts to them; `qanat.ops.operators` installs
+    them."""
 
     __slots__ = ()
 
@@ -25,6 +25,7 @@ class Operators:
     __array_ufunc__ = None
 
     if TYPE_CHECKING:
+
         def __add__(self, other: Any) -> "Output": ...
         def __radd__(self, other: Any) -> "Output": ...
         def __sub__(self, other: Any) -> "Output": ...
