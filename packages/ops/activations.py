@@ -131,16 +131,23 @@ def _(op: Operation, grad: Output) -> Grads:
     return [elu_grad(grad, outputs), curved]
 
 
-def selu(features: Any, name: str | None = None) -> Output:
+SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+
+
+@op("Selu", outputs="activations: T", T=dtypes.FLOATING, pointwise=True)
+def selu(features: T) -> Shapes:
     """scale * (features where they are > 0, else alpha * (exp(features) - 1)), elementwise.
 
-    Source: Klambauer et al., Self-Normalizing Neural Networks, 2017, section 2.
+    Source: Klambauer et al., Self-Normalizing Neural Networks, 2017, section 2, for the constants.
     """
-    alpha, scale = 1.6732632423543772, 1.0507009873554805
-    with name_scope(name, "Selu", [features]):
-        x = convert_to_tensor(features)
-        y = elu(x)
-        return comparison.select(x > 0, y * scale, y * (scale * alpha))
+    return [features.shape]
+
+
+@selu.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    y = op.outputs[0]
+    curved = grad * (y + SELU_SCALE * SELU_ALPHA)
+    return [comparison.select(y < 0, curved, grad * SELU_SCALE)]
 
 
 @op("Softplus", outputs="activations: T", T=dtypes.FLOATING, pointwise=True)
@@ -154,11 +161,15 @@ def _(op: Operation, grad: Output) -> Grads:
     return [grad * elementwise.sigmoid(op.inputs[0])]
 
 
-def softsign(features: Any, name: str | None = None) -> Output:
+@op("Softsign", outputs="activations: T", T=dtypes.FLOATING, pointwise=True)
+def softsign(features: T) -> Shapes:
     """features / (1 + |features|), elementwise."""
-    with name_scope(name, "Softsign", [features]):
-        x = convert_to_tensor(features)
-        return x / (1 + elementwise.abs(x))
+    return [features.shape]
+
+
+@softsign.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    return [grad / elementwise.square(1 + elementwise.abs(op.inputs[0]))]
 
 
 def swish(features: Any, name: str | None = None) -> Output:

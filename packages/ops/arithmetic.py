@@ -18,6 +18,7 @@ from qanat.ops import broadcasting, casting, comparison, elementwise, shaping
 __all__ = [
     "add",
     "add_n",
+    "atan2",
     "accumulate_n",
     "div",
     "div_no_nan",
@@ -259,6 +260,19 @@ def _(op: Operation, grad: Output) -> Grads:
     x, y = op.inputs
     for_x = grad * 2 * (x - y)
     return _operands(op, for_x, -for_x)
+
+
+@op("Atan2", outputs="z: T", T=dtypes.FLOATING, pointwise=True)
+def atan2(y: T, x: T) -> Shapes:
+    """The angle in [-pi, pi] of the point (x, y), elementwise with broadcasting."""
+    return [broadcast(y.shape, x.shape)]
+
+
+@atan2.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    y, x = op.inputs
+    by_square = xdivy(grad, elementwise.square(x) + elementwise.square(y))
+    return _operands(op, x * by_square, -y * by_square)
 
 
 @op("AddN", outputs="sum: T", T=dtypes.REAL, pointwise=True)

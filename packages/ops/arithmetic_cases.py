@@ -129,6 +129,7 @@ CASES = [
     *_broadcasting(a.minimum, np.minimum),
     *_broadcasting(a.squared_difference, lambda x, y: (x - y) * (x - y)),
     *_broadcasting(a.pow, np.power, make_x=_positive, make_y=_positive),
+    *_broadcasting(a.atan2, np.arctan2, make_x=nonzero, make_y=nonzero),
     *_DIVISIONS,
     _values(a.add, [INF, NAN, 1.0], [-INF, 1.0, NAN], np.add, dtypes.FLOATING),
     _values(a.maximum, [NAN, 1.0, -0.0], [1.0, NAN, 0.0], lambda x, y: [NAN, NAN, 0],

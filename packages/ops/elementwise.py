@@ -16,8 +16,12 @@ from qanat.ops import arithmetic
 
 __all__ = [
     "abs",
+    "acos",
+    "asin",
+    "atan",
     "ceil",
     "cos",
+    "cosh",
     "erf",
     "erfc",
     "exp",
@@ -37,6 +41,7 @@ __all__ = [
     "sigmoid",
     "sign",
     "sin",
+    "sinh",
     "sqrt",
     "square",
     "tan",
@@ -213,6 +218,72 @@ def _(op: Operation, grad: Output) -> Grads:
     return [-grad * sin(op.inputs[0])]
 
 
+@op("Tan", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
+def tan(x: T) -> Shapes:
+    """Tangent of x in radians, elementwise; NaN for infinite x."""
+    return [x.shape]
+
+
+@tan.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    return [grad * (1 + square(op.outputs[0]))]
+
+
+@op("Asin", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
+def asin(x: T) -> Shapes:
+    """The angle in [-pi/2, pi/2] whose sine is x, elementwise; NaN for |x| > 1."""
+    return [x.shape]
+
+
+@asin.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    return [arithmetic.xdivy(grad, sqrt(1 - square(op.inputs[0])))]
+
+
+@op("Acos", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
+def acos(x: T) -> Shapes:
+    """The angle in [0, pi] whose cosine is x, elementwise; NaN for |x| > 1."""
+    return [x.shape]
+
+
+@acos.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    return [-arithmetic.xdivy(grad, sqrt(1 - square(op.inputs[0])))]
+
+
+@op("Atan", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
+def atan(x: T) -> Shapes:
+    """The angle in [-pi/2, pi/2] whose tangent is x, elementwise."""
+    return [x.shape]
+
+
+@atan.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    return [grad / (1 + square(op.inputs[0]))]
+
+
+@op("Sinh", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
+def sinh(x: T) -> Shapes:
+    """Hyperbolic sine, elementwise."""
+    return [x.shape]
+
+
+@sinh.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    return [arithmetic.mul_no_nan(cosh(op.inputs[0]), grad)]
+
+
+@op("Cosh", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
+def cosh(x: T) -> Shapes:
+    """Hyperbolic cosine, elementwise."""
+    return [x.shape]
+
+
+@cosh.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    return [arithmetic.mul_no_nan(sinh(op.inputs[0]), grad)]
+
+
 @op("Tanh", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def tanh(x: T) -> Shapes:
     """Hyperbolic tangent, elementwise."""
@@ -270,6 +341,17 @@ def _(op: Operation, grad: Output) -> Grads:
     return [grad * exp(-square(op.inputs[0])) * (2 / math.sqrt(math.pi))]
 
 
+@op("Erfc", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
+def erfc(x: T) -> Shapes:
+    """1 - erf(x), elementwise, with full precision for large x, too."""
+    return [x.shape]
+
+
+@erfc.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    return [grad * exp(-square(op.inputs[0])) * (-2 / math.sqrt(math.pi))]
+
+
 @op("Floor", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
 def floor(x: T) -> Shapes:
     """The largest integer that is not above x, elementwise. Its derivative is 0 everywhere."""
@@ -288,14 +370,19 @@ def round(x: T) -> Shapes:
     return [x.shape]
 
 
-rint = round
+@op("Rint", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
+def rint(x: T) -> Shapes:
+    """The nearest integer, elementwise; halves to the even one. Its derivative is 0 everywhere."""
+    return [x.shape]
 
 
-for step in (sign, floor, ceil, round):
-
-    @step.gradient
-    def _(op: Operation, grad: Output) -> Grads:
-        return [None]
+@sign.gradient
+@floor.gradient
+@ceil.gradient
+@round.gradient
+@rint.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    return [None]
 
 
 @op("IsNan", outputs="y: bool", T=dtypes.FLOATING, differentiable=False)
@@ -314,18 +401,6 @@ def is_inf(x: T) -> Shapes:
 def is_finite(x: T) -> Shapes:
     """True where x is neither infinite nor NaN, elementwise."""
     return [x.shape]
-
-
-def tan(x: Output, name: str | None = None) -> Output:
-    """Tangent of x in radians, elementwise."""
-    with name_scope(name, "Tan", [x]):
-        return sin(x) / cos(x)
-
-
-def erfc(x: Output, name: str | None = None) -> Output:
-    """1 - erf(x), elementwise. For large x the difference has only absolute precision."""
-    with name_scope(name, "Erfc", [x]):
-        return 1 - erf(x)
 
 
 def log_sigmoid(x: Output, name: str | None = None) -> Output:

@@ -51,6 +51,23 @@ class ReadVariableKernel final : public Kernel {
   }
 };
 
+// The variable's value, or input 1 where it has none yet.
+class ReadVariableOrElseKernel final : public Kernel {
+ public:
+  explicit ReadVariableOrElseKernel(KernelInit& init) {
+    if (expect_arity(init, 2, 1)) expect_handle(init);
+  }
+
+  void compute(KernelContext& context) override {
+    if (!expect_one_handle(context)) return;
+    if (context.variable_initialized(0)) {
+      context.read_variable(0, 0);
+    } else {
+      context.output_alias(0, 1, context.input(1).shape);
+    }
+  }
+};
+
 class VarIsInitializedKernel final : public Kernel {
  public:
   explicit VarIsInitializedKernel(KernelInit& init) {
@@ -115,6 +132,7 @@ class UpdateVariableKernel final : public Kernel {
 void register_variables(KernelRegistry& registry) {
   add_each<VarHandleKernel>(registry, "VarHandleOp", "dtype", kArrays);
   add_each<ReadVariableKernel>(registry, "ReadVariableOp", "dtype", kArrays);
+  add_each<ReadVariableOrElseKernel>(registry, "ReadVariableOrElseOp", "dtype", kArrays);
   add_each<AssignVariableKernel>(registry, "AssignVariableOp", "dtype", kArrays);
   add_each<UpdateVariableKernel<BinaryOp::kAdd>>(registry, "AssignAddVariableOp", "dtype", kReals);
   add_each<UpdateVariableKernel<BinaryOp::kSub>>(registry, "AssignSubVariableOp", "dtype", kReals);
