@@ -96,8 +96,10 @@ class _Region:
             shape, dtype = root.shapes[0], root.dtypes[0]
         else:
             return None
-        known = shape.is_fully_defined() and dtype in _DTYPES
-        return cls(step, root, shape, dtype) if known else None
+        if not shape.is_fully_defined() or dtype not in _DTYPES:
+            return None
+        region = cls(step, root, shape, dtype)
+        return region if all(map(region._is_operand, region.values(root))) else None
 
     def updates(self) -> list[Node]:
         return [node for node in self.nodes.values() if node.op in _UPDATES]

@@ -119,3 +119,9 @@ def test_a_variable_that_is_not_read_is_not_replaced_by_a_program():
 def test_without_a_kernel_nothing_changes():
     step = optimised([tanh(vector(1, 2) * 2.0)], kernels=KernelTable({}))
     assert [node.op for node in step] == ["Const", "Const", "Mul", "Tanh"]
+
+
+def test_a_last_op_that_repeats_an_operand_is_left_alone():
+    x, y = vector(1, 2, 3), constant(np.ones((2, 3), np.float32))
+    assert fused(optimised([exp(y) * x])) == []
+    assert len(fused(optimised([tanh(exp(y)) * x]))) == 1
