@@ -15,7 +15,7 @@ from absl import app, flags
 import qanat as qn
 from qanat.models.classifier import Classifier
 from qanat.models.dataset import CLASSES, Examples, load
-from qanat.models.idx import DataError
+from qanat.models.idx import Array, DataError
 from qanat.models.lenet import lenet
 from qanat.models.mlp import mlp
 from qanat.models.training_loop import DivergedError, History, accuracy, evaluate, train
@@ -87,6 +87,7 @@ def _run(training: Examples, test: Examples) -> None:
         raise DataError(f"--batch_size={FLAGS.batch_size}: there are only {len(training)} images")
     steps_per_epoch = len(training) // FLAGS.batch_size
     history = History()
+    confusion: Array | None = None
     with qn.Graph().as_default():
         classifier = _build(steps_per_epoch)
         print(f"{FLAGS.model}: {_count_parameters():,} parameters")
@@ -94,10 +95,14 @@ def _run(training: Examples, test: Examples) -> None:
         with qn.Session(config=qn.SessionConfig(threads=FLAGS.threads or None)) as session:
             _initialize(session, saver)
 
+            def evaluated() -> Array:
+                return evaluate(session, classifier, test, FLAGS.eval_batch_size)
+
             def after_epoch(step: int) -> None:
-                share = accuracy(evaluate(session, classifier, test, FLAGS.eval_batch_size))
-                history.tests.append((step, share))
-                print(f"step {step}: test accuracy {share:.2%}")
+                nonlocal confusion
+                confusion = evaluated()
+                history.tests.append((step, accuracy(confusion)))
+                print(f"step {step}: test accuracy {accuracy(confusion):.2%}")
                 if FLAGS.checkpoint_dir:
                     saver.save(session, os.path.join(FLAGS.checkpoint_dir, FLAGS.model), step)
 
@@ -111,7 +116,8 @@ def _run(training: Examples, test: Examples) -> None:
                 after_epoch=after_epoch,
                 history=history,
             )
-            confusion = evaluate(session, classifier, test, FLAGS.eval_batch_size)
+            if confusion is None:  # There was no step left to do.
+                confusion = evaluated()
     print(f"test accuracy {accuracy(confusion):.2%} on {len(test):,} images")
     if FLAGS.curve_png:
         from qanat.models.plots import save_learning_curve
