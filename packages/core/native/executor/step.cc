@@ -22,7 +22,7 @@ void Step::begin() {
 }
 
 Tensor* Step::arg(size_t index) {
-  const int32_t slot = plan_.args[index];
+  const int32_t slot = index < plan_.args.size() ? plan_.args[index] : -1;
   if (slot < 0) return nullptr;
   const SlotPlan& planned = plan_.slots[slot];
   return planned.uses > 0 || planned.fetched ? &slots_[slot] : nullptr;

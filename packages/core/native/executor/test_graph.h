@@ -1,0 +1,65 @@
+// Graphs of test kernels, and steps of them, for the tests of this folder.
+#ifndef PACKAGES_CORE_NATIVE_EXECUTOR_TEST_GRAPH_H_
+#define PACKAGES_CORE_NATIVE_EXECUTOR_TEST_GRAPH_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "packages/core/native/executor/executable.h"
+
+namespace qanat {
+
+// A node is known by its place in the graph; each has at most one output.
+class TestGraph {
+ public:
+  // Of float32 unless another type is named.
+  int arg(DType dtype = DType::kFloat32);
+  int constant(std::vector<float> values);
+  int identity(int input);
+  int no_op(std::vector<int> controls);
+  int add(int x, int y, std::vector<int> controls = {});
+  int sleep(int64_t ms, std::vector<int> inputs = {}, std::vector<int> controls = {});
+  int fail(const std::string& message, std::vector<int> controls = {});
+  int count(const std::string& name);
+  int ones(int64_t size);
+  int flatten(int input);
+  int join(int x, int y);
+  int forget();
+  int handle(const std::string& variable, DType dtype = DType::kFloat32);
+  int read(int handle, std::vector<int> controls = {});
+  int assign(int handle, int value, std::vector<int> controls = {});
+  int assign_add(std::vector<int> handles, int delta, std::vector<int> controls = {});
+
+  int node(NodeDef def, const std::vector<int>& inputs, std::vector<int> controls = {});
+
+  GraphDef graph;
+
+ private:
+  int64_t args_ = 0;
+};
+
+std::shared_ptr<Runtime> test_runtime(int threads = 1);
+
+// Checks that it compiles.
+std::unique_ptr<Executable> compile(std::shared_ptr<Runtime> runtime, const TestGraph& test,
+                                    const std::vector<int>& fetches,
+                                    const std::vector<int>& targets = {});
+
+struct Outcome {
+  Status status;
+  std::vector<Tensor> results;
+
+  // The elements of a float result.
+  std::vector<float> values(size_t result = 0) const;
+  // The only element of it.
+  float value(size_t result = 0) const;
+};
+
+// One step; each feed is a float vector, or a scalar where it has one element.
+Outcome run(Executable* executable, const std::vector<std::vector<float>>& feeds = {},
+            const StepOptions& options = {});
+
+}  // namespace qanat
+
+#endif  // PACKAGES_CORE_NATIVE_EXECUTOR_TEST_GRAPH_H_
