@@ -1,4 +1,5 @@
-// Waiting for a word of memory to change: the system's cheapest way to sleep, and the polite way to spin.
+// Waiting for a word of memory to change: the system's cheapest way to sleep, and the polite way to
+// spin.
 #ifndef PACKAGES_CORE_NATIVE_BASE_FUTEX_H_
 #define PACKAGES_CORE_NATIVE_BASE_FUTEX_H_
 

@@ -1,5 +1,5 @@
-// Tells AddressSanitizer which parts of an arena hold nothing, so that it finds overruns and uses after
-// free there as it does in malloc's memory. Costs nothing in other builds.
+// Tells AddressSanitizer which parts of an arena hold nothing, so that it finds overruns and uses
+// after free there as it does in malloc's memory. Costs nothing in other builds.
 #ifndef PACKAGES_CORE_NATIVE_BASE_POISON_H_
 #define PACKAGES_CORE_NATIVE_BASE_POISON_H_
 

@@ -19,7 +19,8 @@ namespace nb = nanobind;
 namespace qanat {
 namespace {
 
-// Smaller arrays are copied rather than lent: it costs less, and the copy may be worked on in place.
+// Smaller arrays are copied rather than lent: it costs less, and the copy may be worked on in
+// place.
 constexpr size_t kSmallBytes = 4096;
 
 // ml_dtypes' type number; -1 until somebody needs it.
@@ -27,21 +28,36 @@ int bfloat16_number = -1;
 
 int numpy_number(DType dtype) {
   switch (dtype) {
-    case DType::kFloat32: return NPY_FLOAT32;
-    case DType::kFloat64: return NPY_FLOAT64;
-    case DType::kInt32: return NPY_INT32;
-    case DType::kUInt8: return NPY_UINT8;
-    case DType::kInt16: return NPY_INT16;
-    case DType::kInt8: return NPY_INT8;
-    case DType::kString: return NPY_OBJECT;
-    case DType::kComplex64: return NPY_COMPLEX64;
-    case DType::kInt64: return NPY_INT64;
-    case DType::kBool: return NPY_BOOL;
-    case DType::kUInt16: return NPY_UINT16;
-    case DType::kComplex128: return NPY_COMPLEX128;
-    case DType::kFloat16: return NPY_FLOAT16;
-    case DType::kUInt32: return NPY_UINT32;
-    case DType::kUInt64: return NPY_UINT64;
+    case DType::kFloat32:
+      return NPY_FLOAT32;
+    case DType::kFloat64:
+      return NPY_FLOAT64;
+    case DType::kInt32:
+      return NPY_INT32;
+    case DType::kUInt8:
+      return NPY_UINT8;
+    case DType::kInt16:
+      return NPY_INT16;
+    case DType::kInt8:
+      return NPY_INT8;
+    case DType::kString:
+      return NPY_OBJECT;
+    case DType::kComplex64:
+      return NPY_COMPLEX64;
+    case DType::kInt64:
+      return NPY_INT64;
+    case DType::kBool:
+      return NPY_BOOL;
+    case DType::kUInt16:
+      return NPY_UINT16;
+    case DType::kComplex128:
+      return NPY_COMPLEX128;
+    case DType::kFloat16:
+      return NPY_FLOAT16;
+    case DType::kUInt32:
+      return NPY_UINT32;
+    case DType::kUInt64:
+      return NPY_UINT64;
     case DType::kBFloat16: {
       if (bfloat16_number < 0) {
         nb::object type = nb::module_::import_("ml_dtypes").attr("bfloat16");
@@ -52,7 +68,8 @@ int numpy_number(DType dtype) {
       }
       return bfloat16_number;
     }
-    default: return NPY_NOTYPE;
+    default:
+      return NPY_NOTYPE;
   }
 }
 
@@ -60,22 +77,29 @@ int numpy_number(DType dtype) {
 DType dtype_of_descr(PyArray_Descr* descr) {
   const npy_intp size = PyDataType_ELSIZE(descr);
   const auto sized = [size](DType one, DType two, DType four, DType eight, DType sixteen) {
-    return size == 1   ? one
-           : size == 2 ? two
-           : size == 4 ? four
-           : size == 8 ? eight
+    return size == 1    ? one
+           : size == 2  ? two
+           : size == 4  ? four
+           : size == 8  ? eight
            : size == 16 ? sixteen
                         : DType::kInvalid;
   };
   constexpr DType kNone = DType::kInvalid;
   switch (descr->kind) {
-    case 'b': return DType::kBool;
-    case 'i': return sized(DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64, kNone);
-    case 'u': return sized(DType::kUInt8, DType::kUInt16, DType::kUInt32, DType::kUInt64, kNone);
-    case 'f': return sized(kNone, DType::kFloat16, DType::kFloat32, DType::kFloat64, kNone);
-    case 'c': return sized(kNone, kNone, kNone, DType::kComplex64, DType::kComplex128);
-    case 'O': return DType::kString;
-    default: break;
+    case 'b':
+      return DType::kBool;
+    case 'i':
+      return sized(DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64, kNone);
+    case 'u':
+      return sized(DType::kUInt8, DType::kUInt16, DType::kUInt32, DType::kUInt64, kNone);
+    case 'f':
+      return sized(kNone, DType::kFloat16, DType::kFloat32, DType::kFloat64, kNone);
+    case 'c':
+      return sized(kNone, kNone, kNone, DType::kComplex64, DType::kComplex128);
+    case 'O':
+      return DType::kString;
+    default:
+      break;
   }
   if (descr->type_num < NPY_USERDEF) return kNone;
   return descr->type_num == numpy_number(DType::kBFloat16) ? DType::kBFloat16 : kNone;
@@ -169,27 +193,49 @@ bool store_integer(PyObject* value, void* data) {
 
 bool store_real(double value, DType dtype, void* data) {
   switch (dtype) {
-    case DType::kFloat32: *static_cast<float*>(data) = static_cast<float>(value); return true;
-    case DType::kFloat64: *static_cast<double*>(data) = value; return true;
-    case DType::kFloat16: *static_cast<Float16*>(data) = Float16(static_cast<float>(value)); return true;
-    case DType::kBFloat16: *static_cast<BFloat16*>(data) = BFloat16(static_cast<float>(value)); return true;
-    case DType::kComplex64: *static_cast<std::complex<float>*>(data) = static_cast<float>(value); return true;
-    case DType::kComplex128: *static_cast<std::complex<double>*>(data) = value; return true;
-    default: return false;
+    case DType::kFloat32:
+      *static_cast<float*>(data) = static_cast<float>(value);
+      return true;
+    case DType::kFloat64:
+      *static_cast<double*>(data) = value;
+      return true;
+    case DType::kFloat16:
+      *static_cast<Float16*>(data) = Float16(static_cast<float>(value));
+      return true;
+    case DType::kBFloat16:
+      *static_cast<BFloat16*>(data) = BFloat16(static_cast<float>(value));
+      return true;
+    case DType::kComplex64:
+      *static_cast<std::complex<float>*>(data) = static_cast<float>(value);
+      return true;
+    case DType::kComplex128:
+      *static_cast<std::complex<double>*>(data) = value;
+      return true;
+    default:
+      return false;
   }
 }
 
 bool store_long(PyObject* value, DType dtype, void* data) {
   switch (dtype) {
-    case DType::kInt8: return store_integer<int8_t>(value, data);
-    case DType::kInt16: return store_integer<int16_t>(value, data);
-    case DType::kInt32: return store_integer<int32_t>(value, data);
-    case DType::kInt64: return store_integer<int64_t>(value, data);
-    case DType::kUInt8: return store_integer<uint8_t>(value, data);
-    case DType::kUInt16: return store_integer<uint16_t>(value, data);
-    case DType::kUInt32: return store_integer<uint32_t>(value, data);
-    case DType::kUInt64: return store_integer<uint64_t>(value, data);
-    default: break;
+    case DType::kInt8:
+      return store_integer<int8_t>(value, data);
+    case DType::kInt16:
+      return store_integer<int16_t>(value, data);
+    case DType::kInt32:
+      return store_integer<int32_t>(value, data);
+    case DType::kInt64:
+      return store_integer<int64_t>(value, data);
+    case DType::kUInt8:
+      return store_integer<uint8_t>(value, data);
+    case DType::kUInt16:
+      return store_integer<uint16_t>(value, data);
+    case DType::kUInt32:
+      return store_integer<uint32_t>(value, data);
+    case DType::kUInt64:
+      return store_integer<uint64_t>(value, data);
+    default:
+      break;
   }
   const double real = PyLong_AsDouble(value);
   if (real == -1.0 && PyErr_Occurred() != nullptr) {
@@ -233,8 +279,8 @@ void drop_buffer(PyObject* capsule) {
 }
 
 nb::object bytes_object(const Bytes& bytes) {
-  return nb::steal(PyBytes_FromStringAndSize(bytes.view().data(),
-                                             static_cast<Py_ssize_t>(bytes.size())));
+  return nb::steal(
+      PyBytes_FromStringAndSize(bytes.view().data(), static_cast<Py_ssize_t>(bytes.size())));
 }
 
 nb::object string_array(const Tensor& tensor, const npy_intp* dims) {
@@ -262,8 +308,9 @@ Tensor tensor_from_array(PyObject* object) {
   PyArray_Descr* descr = PyArray_DESCR(array);
   const DType dtype = dtype_of_descr(descr);
   if (dtype == DType::kInvalid || !PyArray_ISNBO(descr->byteorder)) {
-    raise(error(StatusCode::kInvalidArgument,
-                "expected an array of a known type and native byte order, got " + type_text(descr)));
+    raise(
+        error(StatusCode::kInvalidArgument,
+              "expected an array of a known type and native byte order, got " + type_text(descr)));
   }
   Tensor tensor;
   const Shape shape = shape_of(array);

@@ -17,8 +17,9 @@ bool load_numpy();
 // A copy of an array, its type told by the array's; object arrays hold bytes.
 Tensor tensor_from_array(PyObject* array);
 
-// Gives a step its fed value `index`: copies what is small or not aligned, lends the rest. True where
-// it was lent, and `value` must live until the step has ended. Refuses any other type than the plan's.
+// Gives a step its fed value `index`: copies what is small or not aligned, lends the rest. True
+// where it was lent, and `value` must live until the step has ended. Refuses any other type than
+// the plan's.
 bool feed(Step* step, size_t index, DType dtype, PyObject* value);
 
 // A fetched value as Python sees it: an array that owns the tensor's buffer; for rank 0 a scalar.

@@ -26,12 +26,15 @@ int count_forks() {
 }  // namespace
 
 ThreadPool::ThreadPool(int threads)
-    : threads_(std::max(1, threads)), forks_(count_forks()), workers_(new std::vector<std::thread>) {
+    : threads_(std::max(1, threads)),
+      forks_(count_forks()),
+      workers_(new std::vector<std::thread>) {
   for (int i = 1; i < threads_; ++i) workers_->emplace_back([this] { worker_main(); });
 }
 
 ThreadPool::~ThreadPool() {
-  if (threads_ > 1 && !has_workers()) return;  // the parent's threads can be neither joined nor freed
+  if (threads_ > 1 && !has_workers())
+    return;  // the parent's threads can be neither joined nor freed
   stop_.store(true);
   wake_.fetch_add(1);
   futex_wake(&wake_);
@@ -75,9 +78,9 @@ void ThreadPool::Offer::close() {
   job_ = -1;
 }
 
-// Takes a free place. A worker reads claim, then limit, then body and arg, then swaps claim: between
-// jobs the limit is 0, and claim changes before the limit rises, so a successful swap means that all
-// it read belongs to this job.
+// Takes a free place. A worker reads claim, then limit, then body and arg, then swaps claim:
+// between jobs the limit is 0, and claim changes before the limit rises, so a successful swap means
+// that all it read belongs to this job.
 int ThreadPool::open_job(Body body, void* arg, uint32_t limit, std::atomic<uint64_t>* list) {
   uint64_t free = free_.load(std::memory_order_relaxed);
   do {
@@ -164,7 +167,8 @@ void ThreadPool::wait(uint32_t seen, int64_t timeout_ns) {
 // Whole kernels before chunks of one: they share less.
 void ThreadPool::worker_main() {
   while (true) {
-    const uint32_t seen = events();  // before the look at stop_ and at the jobs, so that none is missed
+    const uint32_t seen =
+        events();  // before the look at stop_ and at the jobs, so that none is missed
     if (stop_.load()) return;
     if (!work_in(offers_, false) && !work_in(loops_, true)) wait(seen, 0);
   }

@@ -12,9 +12,10 @@
 
 namespace qanat {
 
-// Work is claimed, never assigned: a job is a counter, and whoever has time takes the next chunk by an
-// atomic. So a caller waits only for chunks that are running, and a machine that is busy with other
-// things costs nothing but the help that does not come. Idle workers spin for a moment, then sleep.
+// Work is claimed, never assigned: a job is a counter, and whoever has time takes the next chunk by
+// an atomic. So a caller waits only for chunks that are running, and a machine that is busy with
+// other things costs nothing but the help that does not come. Idle workers spin for a moment, then
+// sleep.
 //
 // After fork() a child has no workers: its loops run on the calling thread.
 class ThreadPool final : public Parallel {
@@ -31,8 +32,8 @@ class ThreadPool final : public Parallel {
   // Runs chunks of one loop that is under way, if there is one: for a thread that has to wait.
   bool help();
 
-  // Waiting for the pool: look at events(), then for work, then wait() for what comes later. Wakes up
-  // at new loops and tickets, at wake_all(), after the time, and for no reason.
+  // Waiting for the pool: look at events(), then for work, then wait() for what comes later. Wakes
+  // up at new loops and tickets, at wake_all(), after the time, and for no reason.
   uint32_t events() const { return wake_.load(); }
   void wait(uint32_t seen, int64_t timeout_ns);
   void wake_all();
@@ -63,8 +64,8 @@ class ThreadPool final : public Parallel {
   static constexpr int kJobs = 64;
 
   // A place for a job; never freed, so a late worker may look at it at any time. `claim` holds the
-  // number of the job that has the place (upper half) and its next chunk: a claim is one compare and
-  // swap, and fails for a job that is over.
+  // number of the job that has the place (upper half) and its next chunk: a claim is one compare
+  // and swap, and fails for a job that is over.
   struct alignas(64) Job {
     std::atomic<uint64_t> claim{0};
     std::atomic<uint32_t> limit{0};

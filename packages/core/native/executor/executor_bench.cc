@@ -15,8 +15,7 @@ namespace qanat {
 namespace {
 
 NodeDef arg(int64_t index) {
-  return {"arg" + std::to_string(index), "_Arg", {}, {}, {{"index", index}},
-          {DType::kFloat32}, {}};
+  return {"arg" + std::to_string(index), "_Arg", {}, {}, {{"index", index}}, {DType::kFloat32}, {}};
 }
 
 NodeDef add(int x, int y) {

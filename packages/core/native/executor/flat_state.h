@@ -17,8 +17,8 @@ namespace qanat {
 class Step;
 
 // Counts down each node's dependencies. A cheap node runs on the thread that made it ready; an
-// expensive one goes to a set that idle threads of the pool take from, too. Of what it may run a thread
-// takes the node that stands first in the plan, so that memory is needed about as in order.
+// expensive one goes to a set that idle threads of the pool take from, too. Of what it may run a
+// thread takes the node that stands first in the plan, so that memory is needed about as in order.
 class FlatState {
  public:
   explicit FlatState(Step* step);

@@ -23,8 +23,8 @@ struct PartialShape {
 };
 
 // std::monostate is a value that no kernel can ask for.
-using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::string, DType, PartialShape, Tensor,
-                               IntList, FloatList, StringList>;
+using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::string, DType,
+                               PartialShape, Tensor, IntList, FloatList, StringList>;
 
 // One output of one node.
 struct Port {

@@ -17,8 +17,8 @@ class Collector final : public KernelRegistry {
 std::string describe(const KernelDef& def) {
   std::string text = "{";
   for (int i = 0; i < def.num_types; ++i) {
-    text += std::string(i == 0 ? "" : ", ") + def.types[i].attr + ": " +
-            dtype_name(def.types[i].dtype);
+    text +=
+        std::string(i == 0 ? "" : ", ") + def.types[i].attr + ": " + dtype_name(def.types[i].dtype);
   }
   return text + "}";
 }
@@ -82,9 +82,9 @@ Status LoadedKernels::add_locked(const std::vector<KernelDef>& defs) {
     auto& of_op = merged[def.op];
     for (const KernelDef* other : of_op) {
       if (!ambiguous(def, *other)) continue;
-      return error(StatusCode::kAlreadyExists,
-                   std::string("expected one kernel of ") + def.op + " for a node, got two: " +
-                       describe(*other) + " and " + describe(def));
+      return error(StatusCode::kAlreadyExists, std::string("expected one kernel of ") + def.op +
+                                                   " for a node, got two: " + describe(*other) +
+                                                   " and " + describe(def));
     }
     of_op.push_back(&def);
   }

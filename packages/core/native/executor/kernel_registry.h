@@ -28,7 +28,8 @@ class LoadedKernels {
   // Opens a shared object and adds its kernels; a second time does nothing.
   Status load_library(const std::string& path);
 
-  // The kernel for a node by its op and type attrs; where there is none the error lists what exists.
+  // The kernel for a node by its op and type attrs; where there is none the error lists what
+  // exists.
   Status find(const NodeDef& node, const KernelDef** def);
 
   std::vector<KernelDef> all();

@@ -22,22 +22,22 @@ struct NodePlan {
   Kernel* kernel = nullptr;
   Role role = Role::kKernel;
   bool expensive = false;
-  bool drops_outputs = false;   // some output is used by nobody
-  int32_t index = 0;            // in the graph
+  bool drops_outputs = false;                       // some output is used by nobody
+  int32_t index = 0;                                // in the graph
   int32_t first_input = 0, num_inputs = 0;          // in Plan::inputs
   int32_t first_slot = 0, num_outputs = 0;          // in Plan::slots
   int32_t first_successor = 0, num_successors = 0;  // in Plan::successors
-  int32_t dependencies = 0;     // nodes it waits for
-  int32_t rank = 0;             // of an expensive node: how many come before it
+  int32_t dependencies = 0;                         // nodes it waits for
+  int32_t rank = 0;                                 // of an expensive node: how many come before it
 };
 
 // An edge, as the consumer sees it.
 struct InputPlan {
   int32_t slot = 0;
-  bool sole = false;      // the only edge from this slot to this node
-  bool last = false;      // in the order of the plan nobody needs the value after this edge
-  bool only = false;      // nobody else ever needs it
-  bool counted = false;   // several do, and nobody outlives them: uses are counted down
+  bool sole = false;     // the only edge from this slot to this node
+  bool last = false;     // in the order of the plan nobody needs the value after this edge
+  bool only = false;     // nobody else ever needs it
+  bool counted = false;  // several do, and nobody outlives them: uses are counted down
 };
 
 // A slot is where a step keeps one output of one node.
@@ -66,7 +66,8 @@ struct Plan {
   std::vector<std::shared_ptr<BuiltKernel>> kernels;
 };
 
-// Keeps what the fetches and targets need. Checks the graph: its indices, its order, that kernels exist.
+// Keeps what the fetches and targets need. Checks the graph: its indices, its order, that kernels
+// exist.
 Status make_plan(GraphDef graph, Runtime* runtime, Plan* plan);
 
 }  // namespace qanat

@@ -131,9 +131,8 @@ TEST(kernels_that_cannot_be_told_apart_are_refused) {
 }
 
 TEST(a_list_of_types_meets_a_constraint_if_all_its_types_do) {
-  const Status added = LoadedKernels::process().add_all([](KernelRegistry* registry) {
-    registry->add<Attrs>("TestList", {{"T", DType::kInt8}});
-  });
+  const Status added = LoadedKernels::process().add_all(
+      [](KernelRegistry* registry) { registry->add<Attrs>("TestList", {{"T", DType::kInt8}}); });
   CHECK(added.ok());
   const KernelDef* def = nullptr;
   NodeDef node{"node", "TestList", {}, {}, {{"T", IntList{6, 6}}}, {}, {}};

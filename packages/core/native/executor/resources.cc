@@ -70,10 +70,10 @@ Status Resources::variable(std::string_view container, std::string_view name, DT
     found = place->second.try_emplace(std::string(name), made).first;
   }
   if (found->second->dtype() != dtype) {
-    return error(StatusCode::kInvalidArgument,
-                 format("expected variable \"%s\" to be of %s, got one of %s",
-                        found->second->name().c_str(), dtype_name(dtype),
-                        dtype_name(found->second->dtype())));
+    return error(
+        StatusCode::kInvalidArgument,
+        format("expected variable \"%s\" to be of %s, got one of %s", found->second->name().c_str(),
+               dtype_name(dtype), dtype_name(found->second->dtype())));
   }
   *variable = found->second;
   (*variable)->ref();

@@ -14,8 +14,8 @@
 
 namespace qanat {
 
-// A value that steps share. A read takes a share in the buffer; a writer that finds the buffer shared
-// writes to a copy, so nobody sees a value change that he has read.
+// A value that steps share. A read takes a share in the buffer; a writer that finds the buffer
+// shared writes to a copy, so nobody sees a value change that he has read.
 class Variable final : public Resource {
  public:
   Variable(std::string name, DType dtype) : name_(std::move(name)), dtype_(dtype) {}
@@ -49,7 +49,8 @@ class Resources {
   Resources(const Resources&) = delete;
   Resources& operator=(const Resources&) = delete;
 
-  // The variable, made without a value where there was none; the caller gets a reference of his own.
+  // The variable, made without a value where there was none; the caller gets a reference of his
+  // own.
   Status variable(std::string_view container, std::string_view name, DType dtype,
                   Variable** variable);
   // Forgets what the container holds. Steps that run keep what they have.

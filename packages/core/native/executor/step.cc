@@ -6,7 +6,12 @@
 namespace qanat {
 
 Step::Step(const Plan& plan, Runtime* runtime)
-    : plan_(plan), runtime_(*runtime), slots_(plan.slots.size()), lent_(plan.args.size()), results_(plan.fetches.size()), main_(this, true) {
+    : plan_(plan),
+      runtime_(*runtime),
+      slots_(plan.slots.size()),
+      lent_(plan.args.size()),
+      results_(plan.fetches.size()),
+      main_(this, true) {
   std::copy(plan.constants.begin(), plan.constants.end(), slots_.begin());
   for (const InputPlan& input : plan.inputs) inputs_.push_back(&slots_[input.slot].view);
   for (Buffer& header : lent_) header.kind = BufferKind::kBorrowed;

@@ -77,8 +77,8 @@ void StepContext::release_inputs(const NodePlan& node) {
   const InputPlan* edges = edges_ + node.first_input;
   for (int i = 0; i < node.num_inputs; ++i) {
     const InputPlan& edge = edges[i];
-    const bool done = counted_ ? edge.only || (edge.counted && step_.flat_->use_up(edge.slot))
-                               : edge.last;
+    const bool done =
+        counted_ ? edge.only || (edge.counted && step_.flat_->use_up(edge.slot)) : edge.last;
     if (done) slots_[edge.slot].reset(cache_);
   }
 }
@@ -128,9 +128,7 @@ bool StepContext::fail_with(const Status& status) {
   return status.ok();
 }
 
-Tensor& StepContext::input_slot(int i) {
-  return slots_[edges_[node_->first_input + i].slot];
-}
+Tensor& StepContext::input_slot(int i) { return slots_[edges_[node_->first_input + i].slot]; }
 
 Tensor& StepContext::output_slot(int i) { return slots_[node_->first_slot + i]; }
 
@@ -148,8 +146,8 @@ TensorView* StepContext::output(int i, const Shape& shape) {
 bool StepContext::reusable(int i) {
   const InputPlan& edge = edges_[node_->first_input + i];
   if (!edge.sole) return false;
-  const bool dies = counted_ ? edge.only || (edge.counted && step_.flat_->last_use(edge.slot))
-                             : edge.last;
+  const bool dies =
+      counted_ ? edge.only || (edge.counted && step_.flat_->last_use(edge.slot)) : edge.last;
   const Buffer* buffer = slots_[edge.slot].buffer;
   return dies && buffer != nullptr && buffer->exclusive();
 }
@@ -251,8 +249,7 @@ bool StepContext::read_variable(int handle, int output) {
 
 bool StepContext::assign_variable(int handle, int value) {
   Variable* held = variable(handle);
-  return held != nullptr &&
-         fail_with(held->assign(input_slot(value), &allocator_));
+  return held != nullptr && fail_with(held->assign(input_slot(value), &allocator_));
 }
 
 bool StepContext::variables(const int* handles, int count) {

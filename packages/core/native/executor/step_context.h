@@ -18,8 +18,9 @@ class StepContext final : public KernelContext {
   // `main`: belongs to the thread that called for the step.
   StepContext(Step* step, bool main);
 
-  // Around its part in a step. `counted`: other contexts may run nodes of this step at the same time,
-  // so uses of values are counted; else nodes run in the order of the plan, and the last is known.
+  // Around its part in a step. `counted`: other contexts may run nodes of this step at the same
+  // time, so uses of values are counted; else nodes run in the order of the plan, and the last is
+  // known.
   void enter(bool counted);
   void leave();
   Allocator::Cache* cache() const { return cache_; }
@@ -73,7 +74,8 @@ class StepContext final : public KernelContext {
   // Work until the next poll(), in bytes written; a node costs some, too.
   int64_t budget_ = 0;
   std::vector<Buffer*> scratch_;
-  std::vector<Variable*> variables_;  // of the last call of variables(): each once, in locking order
+  std::vector<Variable*>
+      variables_;  // of the last call of variables(): each once, in locking order
 };
 
 }  // namespace qanat

@@ -22,8 +22,8 @@ void make_concurrent(TestGraph* graph, std::vector<int>* targets) {
 }
 
 // Runs the fetches of a graph in order and with counted uses.
-void check_both(TestGraph graph, const std::vector<int>& fetches,
-                const std::vector<Values>& feeds, const std::vector<Values>& expected) {
+void check_both(TestGraph graph, const std::vector<int>& fetches, const std::vector<Values>& feeds,
+                const std::vector<Values>& expected) {
   auto in_order = compile(test_runtime(1), graph, fetches);
   std::vector<int> targets;
   make_concurrent(&graph, &targets);

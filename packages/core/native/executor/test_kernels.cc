@@ -130,9 +130,7 @@ class Handle final : public Kernel {
  public:
   explicit Handle(KernelInit& init)
       : name_(init.string_attr("name")), dtype_(init.type_attr("dtype")) {}
-  void compute(KernelContext& context) override {
-    context.output_variable(0, "", name_, dtype_);
-  }
+  void compute(KernelContext& context) override { context.output_variable(0, "", name_, dtype_); }
 
  private:
   const std::string name_;

@@ -16,8 +16,8 @@ namespace {
 
 // The memory of this machine or, where that is less, of the container this process lives in.
 size_t memory_of_the_machine() {
-  size_t bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
-                 static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  size_t bytes =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
   if (std::FILE* file = std::fopen("/sys/fs/cgroup/memory.max", "r")) {
     unsigned long long limit = 0;
     if (std::fscanf(file, "%llu", &limit) == 1 && limit > 0) {

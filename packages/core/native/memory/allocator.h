@@ -23,9 +23,9 @@ struct MemoryStats {
   int64_t fresh_pages = 0;  // how often memory was asked of the system
 };
 
-// Small blocks come from lists by size (powers of two), large ones from a heap under a lock. A thread
-// that runs a step borrows a Cache, its own stock of small blocks, and so takes no lock for them.
-// Nothing goes back to the system but when memory runs out. Thread-safe.
+// Small blocks come from lists by size (powers of two), large ones from a heap under a lock. A
+// thread that runs a step borrows a Cache, its own stock of small blocks, and so takes no lock for
+// them. Nothing goes back to the system but when memory runs out. Thread-safe.
 class Allocator {
   struct List {
     Buffer* head = nullptr;
@@ -107,7 +107,9 @@ class Allocator {
     return bytes <= kAlignment ? 0 : std::bit_width((bytes - 1) / kAlignment);
   }
   // How many blocks a cache takes from or gives to the shared lists at once.
-  static constexpr int batch(int size_class) { return size_class < 4 ? 16 : 64 >> (size_class - 2); }
+  static constexpr int batch(int size_class) {
+    return size_class < 4 ? 16 : 64 >> (size_class - 2);
+  }
 
   static void destroy_elements(Buffer* buffer);
   Buffer* take(size_t bytes, Cache* cache);

@@ -115,8 +115,8 @@ Buffer* Heap::find(size_t units) {
   return heads_[list.doubling][std::countr_zero(fitting)];
 }
 
-// Adds a region with one free block of at least `bytes` bytes. Small at first, then doubling, so that
-// a large process asks rarely and a small one takes little.
+// Adds a region with one free block of at least `bytes` bytes. Small at first, then doubling, so
+// that a large process asks rarely and a small one takes little.
 bool Heap::grow(size_t bytes) {
   const size_t overhead = 2 * sizeof(Buffer);
   const size_t needed = (bytes + overhead + kHugePage - 1) & ~(kHugePage - 1);

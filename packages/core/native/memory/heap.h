@@ -12,8 +12,8 @@ namespace qanat {
 
 // Two-level segregated fit: the free blocks hang in lists by size, sixteen to each doubling; two
 // bitmaps find the smallest list that serves in constant time; neighbours that are free are merged.
-// Sizes are rounded up to a list's lower bound (at most 1/16 more), so a freed block always serves the
-// same request again, and a repeated step touches no fresh page. Not thread-safe.
+// Sizes are rounded up to a list's lower bound (at most 1/16 more), so a freed block always serves
+// the same request again, and a repeated step touches no fresh page. Not thread-safe.
 class Heap {
  public:
   // `limit`: bytes it may take from the system.
@@ -34,7 +34,7 @@ class Heap {
   int64_t fresh_pages() const { return fresh_pages_; }
 
  private:
-  static constexpr int kSplit = 4;               // log2 of the lists to a doubling
+  static constexpr int kSplit = 4;  // log2 of the lists to a doubling
   static constexpr int kLists = 1 << kSplit;
   static constexpr int kDoublings = 40;
 
@@ -62,8 +62,8 @@ class Heap {
   size_t peak_ = 0;
   int64_t fresh_pages_ = 0;
   std::vector<Region> regions_;
-  uint64_t doublings_ = 0;                 // bit d: some list of doubling d is not empty
-  uint32_t lists_[kDoublings] = {};        // bit i: list i of the doubling is not empty
+  uint64_t doublings_ = 0;           // bit d: some list of doubling d is not empty
+  uint32_t lists_[kDoublings] = {};  // bit i: list i of the doubling is not empty
   Buffer* heads_[kDoublings][kLists] = {};
 };
 

@@ -34,8 +34,8 @@ struct Tensor {
     if (buffer != nullptr) unref(std::exchange(buffer, nullptr), cache);
   }
 
-  // Gives this tensor memory for `shape`: plain elements undefined, others empty. False where memory
-  // is exhausted.
+  // Gives this tensor memory for `shape`: plain elements undefined, others empty. False where
+  // memory is exhausted.
   bool allocate(DType dtype, const Shape& shape, Allocator* allocator,
                 Allocator::Cache* cache = nullptr) {
     reset(cache);
@@ -63,7 +63,8 @@ struct Tensor {
 // What to say where there is no memory for a tensor.
 Status exhausted(DType dtype, const Shape& shape);
 
-// Copies elements between views of the same type and number of elements; `to` holds constructed ones.
+// Copies elements between views of the same type and number of elements; `to` holds constructed
+// ones.
 void copy_elements(const TensorView& from, const TensorView& to);
 
 }  // namespace qanat
