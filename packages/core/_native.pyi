@@ -41,7 +41,7 @@ class Runtime:
     def __init__(self, threads: int, resources: Resources) -> None: ...
     def memory(self) -> dict[str, int]:
         """Bytes: in_use, peak, reserved; and fresh_pages, the number of times memory was asked of
-        the system."""
+        the system. Of the whole process: results outlive sessions, so all share one allocator."""
 
 class Cancellation:
     """Ends the steps that were started with it; from any thread, any number of times."""
@@ -79,13 +79,18 @@ class Executable:
         """Runs one step without the GIL.
 
         Args:
-            feeds: by "_Arg" index: NumPy arrays (C-contiguous or not, any byte order is refused) or
-                Python and NumPy scalars, of exactly the declared dtype; strings as object arrays of
-                bytes. An aligned contiguous array is used without a copy and held until the step
-                has ended.
+            feeds: by "_Arg" index: NumPy arrays (C-contiguous or not, of native byte order) and
+                NumPy scalars of exactly the declared dtype, Python scalars that it can hold;
+                strings as object arrays of bytes. A large contiguous array that is aligned to 64
+                bytes is used without a copy and held until the step has ended.
             deadline_s: 0 for none.
 
         Returns:
-            A NumPy array a fetch (a NumPy scalar for rank 0, bytes for a scalar string), sharing
-            the buffer of the tensor without a copy.
+            A NumPy array a fetch (a NumPy scalar for rank 0, bytes for a scalar string), the
+            caller's own and writable: it has the tensor's buffer, or a copy where a variable, a
+            constant or another fetch shares that.
+
+        Raises:
+            StatusError: the step failed.
+            KeyboardInterrupt: the main thread was interrupted; the step has ended.
         """

@@ -172,6 +172,22 @@ bool feed_array(Step* step, size_t index, DType dtype, PyArrayObject* array) {
   return false;
 }
 
+bool feed_numpy_scalar(Step* step, size_t index, DType dtype, PyObject* value) {
+  nb::object keep = nb::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(value)));
+  if (!keep.is_valid()) throw nb::python_error();
+  auto* descr = reinterpret_cast<PyArray_Descr*>(keep.ptr());
+  if (descr->type_num >= NPY_USERDEF) {  // only NumPy's own are read by PyArray_ScalarAsCtype
+    nb::object array = nb::steal(PyArray_FromScalar(value, nullptr));
+    if (!array.is_valid()) throw nb::python_error();
+    return feed_array(step, index, dtype, reinterpret_cast<PyArrayObject*>(array.ptr()));
+  }
+  if (dtype_of_descr(descr) != dtype) refuse(index, dtype, type_text(descr));
+  if (step->arg(index) == nullptr) return false;
+  raise_if_failed(step->allocate_arg(index, Shape()));
+  PyArray_ScalarAsCtype(value, step->arg(index)->view.data);
+  return false;
+}
+
 template <typename T>
 bool store_integer(PyObject* value, void* data) {
   int overflow = 0;
@@ -323,11 +339,7 @@ bool feed(Step* step, size_t index, DType dtype, PyObject* value) {
   if (PyArray_Check(value)) {
     return feed_array(step, index, dtype, reinterpret_cast<PyArrayObject*>(value));
   }
-  if (PyArray_IsScalar(value, Generic)) {
-    nb::object array = nb::steal(PyArray_FromScalar(value, nullptr));
-    if (!array.is_valid()) throw nb::python_error();
-    return feed_array(step, index, dtype, reinterpret_cast<PyArrayObject*>(array.ptr()));
-  }
+  if (PyArray_IsScalar(value, Generic)) return feed_numpy_scalar(step, index, dtype, value);
   if (step->arg(index) == nullptr) return false;
   raise_if_failed(step->allocate_arg(index, Shape()));
   if (!store_scalar(value, dtype, step->arg(index)->view.data)) {
