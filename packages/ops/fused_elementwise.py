@@ -111,7 +111,7 @@ class _Region:
         return () if node.op == _READ else node.inputs
 
     def grow(self) -> None:
-        """Takes in nodes until none fits any more. One that does not may do so once others are in."""
+        """Takes in nodes until none fits; one that does not may do so once others are in."""
         waiting = dict.fromkeys(self.values(self.root))
         found = True
         while found:

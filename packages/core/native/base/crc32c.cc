@@ -1,6 +1,6 @@
-// Eight bytes a round by eight tables ("slicing by 8": Kounavis and Berry, "A Systematic Approach to
-// Building High Performance, Software-based, CRC Generators", 2005). No CPU's own instruction is used:
-// disks are slower than this.
+// Eight bytes a round by eight tables ("slicing by 8": Kounavis and Berry, "A Systematic Approach
+// to Building High Performance, Software-based, CRC Generators", 2005). No CPU's own instruction is
+// used: disks are slower than this.
 #include "packages/core/native/base/crc32c.h"
 
 #include <array>

@@ -1,4 +1,5 @@
-// Element types. The numbers are those of TensorFlow's DataType, so that graphs are exchanged as they are.
+// Element types. The numbers are those of TensorFlow's DataType, so that graphs are exchanged as
+// they are.
 #ifndef PACKAGES_CORE_NATIVE_KERNEL_DTYPE_H_
 #define PACKAGES_CORE_NATIVE_KERNEL_DTYPE_H_
 
@@ -32,27 +33,28 @@ enum class DType : uint8_t {
   kUInt64 = 23,
 };
 
-// The element of a resource tensor: what the host keeps a variable (later a queue, a TensorArray) in. Opaque to kernels.
+// The element of a resource tensor: what the host keeps a variable (later a queue, a TensorArray)
+// in. Opaque to kernels.
 class Resource;
 
-// Calls f.template operator()<T>(DType) style visitors: QANAT_DTYPES(X) expands X(enumerator, C++ type, name) once a type.
-#define QANAT_DTYPES(X)                                   \
-  X(kFloat32, float, "float32")                           \
-  X(kFloat64, double, "float64")                          \
-  X(kInt32, int32_t, "int32")                             \
-  X(kUInt8, uint8_t, "uint8")                             \
-  X(kInt16, int16_t, "int16")                             \
-  X(kInt8, int8_t, "int8")                                \
-  X(kString, ::qanat::Bytes, "string")                    \
-  X(kComplex64, std::complex<float>, "complex64")         \
-  X(kInt64, int64_t, "int64")                             \
-  X(kBool, bool, "bool")                                  \
-  X(kBFloat16, ::qanat::BFloat16, "bfloat16")             \
-  X(kUInt16, uint16_t, "uint16")                          \
-  X(kComplex128, std::complex<double>, "complex128")      \
-  X(kFloat16, ::qanat::Float16, "float16")                \
-  X(kResource, ::qanat::Resource*, "resource")            \
-  X(kUInt32, uint32_t, "uint32")                          \
+// QANAT_DTYPES(X) is X(enumerator, C++ type, name), once a type.
+#define QANAT_DTYPES(X)                              \
+  X(kFloat32, float, "float32")                      \
+  X(kFloat64, double, "float64")                     \
+  X(kInt32, int32_t, "int32")                        \
+  X(kUInt8, uint8_t, "uint8")                        \
+  X(kInt16, int16_t, "int16")                        \
+  X(kInt8, int8_t, "int8")                           \
+  X(kString, ::qanat::Bytes, "string")               \
+  X(kComplex64, std::complex<float>, "complex64")    \
+  X(kInt64, int64_t, "int64")                        \
+  X(kBool, bool, "bool")                             \
+  X(kBFloat16, ::qanat::BFloat16, "bfloat16")        \
+  X(kUInt16, uint16_t, "uint16")                     \
+  X(kComplex128, std::complex<double>, "complex128") \
+  X(kFloat16, ::qanat::Float16, "float16")           \
+  X(kResource, ::qanat::Resource*, "resource")       \
+  X(kUInt32, uint32_t, "uint32")                     \
   X(kUInt64, uint64_t, "uint64")
 
 // dtype_of<float> == DType::kFloat32.
@@ -92,7 +94,9 @@ constexpr const char* dtype_name(DType dtype) {
 }
 
 // Whether elements may be copied and dropped as plain bytes: all types but strings and resources.
-constexpr bool is_plain(DType dtype) { return dtype != DType::kString && dtype != DType::kResource; }
+constexpr bool is_plain(DType dtype) {
+  return dtype != DType::kString && dtype != DType::kResource;
+}
 
 }  // namespace qanat
 

@@ -20,7 +20,7 @@ struct Float16 {
     const uint32_t magnitude = word & 0x7fffffff;
     if (magnitude > 0x7f800000) return sign | 0x7e00;
     if (magnitude >= 0x477ff000) return sign | 0x7c00;  // 65520 and more round to infinity
-    if (magnitude < 0x38800000) {                       // subnormal: adding 0.5 aligns the units in the last place
+    if (magnitude < 0x38800000) {  // subnormal: adding 0.5 aligns the units in the last place
       const float aligned = std::bit_cast<float>(magnitude) + 0.5f;
       return sign | static_cast<uint16_t>(std::bit_cast<uint32_t>(aligned) - 0x3f000000);
     }
@@ -45,7 +45,9 @@ struct BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;
   explicit BFloat16(float value) : bits(encode(value)) {}
-  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+  explicit operator float() const {
+    return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  }
 
   static uint16_t encode(float value) {
     const uint32_t word = std::bit_cast<uint32_t>(value);

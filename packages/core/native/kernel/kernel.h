@@ -1,8 +1,8 @@
 // The waist between hosts and kernels: everything a kernel may know of the world that runs it.
 //
-// A host (the server's executor, the phone's interpreter) implements KernelInit and KernelContext; a
-// kernel library implements Kernel. Both sides are compiled without exceptions and RTTI and share no
-// other code, so either may be replaced, and the same kernel source serves both.
+// A host (the server's executor, the phone's interpreter) implements KernelInit and KernelContext;
+// a kernel library implements Kernel. Both sides are compiled without exceptions and RTTI and share
+// no other code, so either may be replaced, and the same kernel source serves both.
 #ifndef PACKAGES_CORE_NATIVE_KERNEL_KERNEL_H_
 #define PACKAGES_CORE_NATIVE_KERNEL_KERNEL_H_
 
@@ -81,8 +81,8 @@ class KernelInit : public FailureSink {
   ~KernelInit() = default;
 };
 
-// One execution of one kernel. A method that returns a pointer returns null where it failed (and has
-// then said why): the kernel returns at once.
+// One execution of one kernel. A method that returns a pointer returns null where it failed (and
+// has then said why): the kernel returns at once.
 class KernelContext : public FailureSink {
  public:
   int num_inputs() const { return num_inputs_; }
@@ -92,9 +92,10 @@ class KernelContext : public FailureSink {
   // Allocates output i: fresh memory, plain elements uninitialised, strings empty.
   virtual TensorView* output(int i, const Shape& shape) = 0;
   // The same, but hands over the buffer of one of the candidate inputs where nobody else holds it
-  // and dtype and number of elements are right: the kernel must then read each element of that input
-  // before it writes the element in its place.
-  virtual TensorView* output_reusing(int i, const Shape& shape, const int* candidates, int count) = 0;
+  // and dtype and number of elements are right: the kernel must then read each element of that
+  // input before it writes the element in its place.
+  virtual TensorView* output_reusing(int i, const Shape& shape, const int* candidates,
+                                     int count) = 0;
   // Output i is input `from` under another shape with as many elements: no bytes move.
   virtual bool output_alias(int i, int from, const Shape& shape) = 0;
 
@@ -104,15 +105,16 @@ class KernelContext : public FailureSink {
 
   // Variables, by a handle (a resource tensor with one element). Output i becomes the handle of the
   // variable `name` in `container`, made without a value on first use.
-  virtual bool output_variable(int i, std::string_view container, std::string_view name, DType dtype) = 0;
+  virtual bool output_variable(int i, std::string_view container, std::string_view name,
+                               DType dtype) = 0;
   virtual bool variable_initialized(int handle) = 0;
   // The value, shared: a later write does not change it (the writer copies).
   virtual bool read_variable(int handle, int output) = 0;
   // The variable's value becomes input `value`, shared without a copy.
   virtual bool assign_variable(int handle, int value) = 0;
-  // For updates in place: takes the variable's lock and gives a buffer that nobody else reads (a copy
-  // if readers hold the old one). Every success needs one unlock_variable. A kernel that locks several
-  // names them in one call: the host orders the locks and so never deadlocks.
+  // For updates in place: takes the variable's lock and gives a buffer that nobody else reads (a
+  // copy if readers hold the old one). Every success needs one unlock_variable. A kernel that locks
+  // several names them in one call: the host orders the locks and so never deadlocks.
   virtual bool lock_variables(const int* handles, int count, TensorView** values) = 0;
   virtual void unlock_variables(const int* handles, int count) = 0;
 
@@ -122,8 +124,8 @@ class KernelContext : public FailureSink {
   int num_inputs_ = 0;
 };
 
-// Built once per node, run by any number of threads at once: what compute() changes in it must be atomic.
-// The constructor takes a KernelInit&; it validates attrs there and fails early.
+// Built once per node, run by any number of threads at once: what compute() changes in it must be
+// atomic. The constructor takes a KernelInit&; it validates attrs there and fails early.
 class Kernel {
  public:
   virtual ~Kernel() = default;

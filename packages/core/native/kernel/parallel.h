@@ -28,7 +28,9 @@ class Parallel {
       body(int64_t{0});
       return;
     }
-    run(chunks, [](void* arg, int64_t chunk) { (*static_cast<std::remove_reference_t<F>*>(arg))(chunk); },
+    run(
+        chunks,
+        [](void* arg, int64_t chunk) { (*static_cast<std::remove_reference_t<F>*>(arg))(chunk); },
         const_cast<void*>(static_cast<const void*>(&body)));
   }
 

@@ -1,4 +1,5 @@
-// How a kernel library makes its kernels known. It is a plain shared object with two C entry points:
+// How a kernel library makes its kernels known. It is a plain shared object with two C entry
+// points:
 //
 //   extern "C" int32_t qanat_kernel_abi(void);                      // returns kKernelAbi
 //   extern "C" void qanat_register_kernels(qanat::KernelRegistry*);  // adds all of its kernels
@@ -29,8 +30,8 @@ enum KernelFlags : uint32_t {
   // Usually takes many microseconds (MatMul, Conv2D): worth another thread when one is idle. All
   // others are run where their last input was produced.
   kExpensive = 1,
-  // Keeps state of its own between steps (random ops): the host keeps one kernel a session and node,
-  // however many plans contain the node.
+  // Keeps state of its own between steps (random ops): the host keeps one kernel a session and
+  // node, however many plans contain the node.
   kStateful = 2,
 };
 
@@ -51,8 +52,10 @@ class KernelRegistry {
   // add<MatMulKernel<float>>("MatMul", {{"T", DType::kFloat32}}, kExpensive)
   template <typename K>
   void add(const char* op, std::initializer_list<TypeConstraint> types, uint32_t flags = kPlain) {
-    KernelDef def{op, {}, 0, flags, sizeof(K), alignof(K),
-                  [](void* memory, KernelInit& init) -> Kernel* { return new (memory) K(init); }};
+    KernelDef def{
+        op, {}, 0, flags, sizeof(K), alignof(K), [](void* memory, KernelInit& init) -> Kernel* {
+          return new (memory) K(init);
+        }};
     for (const TypeConstraint& type : types) {
       if (def.num_types < kMaxTypeConstraints) def.types[def.num_types++] = type;
     }

@@ -35,7 +35,8 @@ class Shape {
   // elements would be too large or dim is negative.
   bool add(int64_t dim) {
     int64_t product = 0;
-    if (rank_ == kMaxRank || dim < 0 || __builtin_mul_overflow(num_elements_, dim, &product)) return false;
+    if (rank_ == kMaxRank || dim < 0 || __builtin_mul_overflow(num_elements_, dim, &product))
+      return false;
     dims_[rank_++] = dim;
     num_elements_ = product;
     return true;
