@@ -1,12 +1,14 @@
 """The rule that joins pointwise ops, by the programs it writes; what they compute is compared with
 the unfused step in tests/conformance."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 import pytest
 
 from qanat.core import dtypes
 from qanat.core.base_ops import constant, placeholder
-from qanat.core.graph import Graph, Output, control_dependencies
+from qanat.core.graph import Graph, Operation, Output, control_dependencies
 from qanat.core.kernel_table import KernelTable
 from qanat.core.passes.optimise import optimise
 from qanat.core.passes.prune import prune
@@ -24,12 +26,17 @@ FUSED = KernelTable({"CPU": [("_FusedElementwise", {"T": dtypes.float32.number})
 
 
 @pytest.fixture(autouse=True)
-def _graph():  # type: ignore[no-untyped-def]
+def _graph() -> Iterator[None]:
     with Graph().as_default():
         yield
 
 
-def optimised(fetches, targets=(), feeds=(), kernels=FUSED) -> StepGraph:
+def optimised(
+    fetches: Sequence[Output],
+    targets: Sequence[Operation] = (),
+    feeds: Sequence[Output] = (),
+    kernels: KernelTable = FUSED,
+) -> StepGraph:
     pruned = prune(feeds, fetches, targets)
     placed = pruned.with_nodes([node.replace(device="/device:CPU:0") for node in pruned])
     return verify(optimise(placed, kernels), "optimise")
@@ -48,7 +55,7 @@ def variable(name: str) -> Output:
     return handle
 
 
-def test_a_chain_becomes_one_program():
+def test_a_chain_becomes_one_program() -> None:
     x, y = vector(1, 2, 3), vector(4, 5, 6)
     step = optimised([tanh(x * y + 1.0)])
     (node,) = fused(step)
@@ -56,7 +63,7 @@ def test_a_chain_becomes_one_program():
     assert [n.op for n in step] == ["Const", "Const", "Const", "_FusedElementwise"]
 
 
-def test_what_others_see_is_left_alone():
+def test_what_others_see_is_left_alone() -> None:
     x = vector(1, 2, 3)
     square = x * x
     total = tanh(square)
@@ -66,21 +73,22 @@ def test_what_others_see_is_left_alone():
     assert not fused(step)
 
 
-def test_unknown_and_broadcast_shapes_are_left_alone():
+def test_unknown_and_broadcast_shapes_are_left_alone() -> None:
     x = placeholder(dtypes.float32, [None, 3])
     assert not fused(optimised([tanh(x * x)], feeds=[x]))
     rows = multiply(vector(1, 2, 3), np.ones((2, 3), np.float32))
     assert not fused(optimised([exp(rows)]))  # Mul broadcasts: it stays out, and exp is alone
 
 
-def test_add_n_is_a_chain_of_sums():
+def test_add_n_is_a_chain_of_sums() -> None:
     x = vector(1, 2, 3)
     (node,) = fused(optimised([exp(add_n([x, x, x]))]))
     assert node.attrs["program"] == "t0=Add(v0,v0);t1=Add(t0,v0);t2=Exp(t1);out=t2"
 
 
-def momentum(accumulation: Output, weights: Output,
-             gradient: Output):  # type: ignore[no-untyped-def]
+def momentum(
+    accumulation: Output, weights: Output, gradient: Output
+) -> tuple[Operation, Operation]:
     read = read_variable_op(accumulation, dtype=dtypes.float32)
     new = 0.9 * read + gradient
     return (
@@ -89,7 +97,7 @@ def momentum(accumulation: Output, weights: Output,
     )
 
 
-def test_an_update_of_two_variables_is_one_pass():
+def test_an_update_of_two_variables_is_one_pass() -> None:
     updates = momentum(variable("a"), variable("w"), vector(1, 2, 3))
     step = optimised([], list(updates))
     (node,) = fused(step)
@@ -100,7 +108,7 @@ def test_an_update_of_two_variables_is_one_pass():
     assert len(node.inputs) == 5
 
 
-def test_who_waited_for_an_update_waits_for_the_program():
+def test_who_waited_for_an_update_waits_for_the_program() -> None:
     x = vector(1, 2, 3)
     updates = momentum(variable("a"), variable("w"), x)
     with control_dependencies(updates):
@@ -110,18 +118,18 @@ def test_who_waited_for_an_update_waits_for_the_program():
     assert step.nodes[after.op.name].control_inputs == (node.name,)
 
 
-def test_a_variable_that_is_not_read_is_not_replaced_by_a_program():
+def test_a_variable_that_is_not_read_is_not_replaced_by_a_program() -> None:
     x = vector(1, 2, 3)
     step = optimised([], [assign_variable_op(variable("w"), tanh(x * x))])
     assert all("h0=" not in node.attrs["program"] for node in fused(step))
 
 
-def test_without_a_kernel_nothing_changes():
+def test_without_a_kernel_nothing_changes() -> None:
     step = optimised([tanh(vector(1, 2) * 2.0)], kernels=KernelTable({}))
     assert [node.op for node in step] == ["Const", "Const", "Mul", "Tanh"]
 
 
-def test_a_last_op_that_repeats_an_operand_is_left_alone():
+def test_a_last_op_that_repeats_an_operand_is_left_alone() -> None:
     x, y = vector(1, 2, 3), constant(np.ones((2, 3), np.float32))
     assert fused(optimised([exp(y) * x])) == []
     assert len(fused(optimised([tanh(exp(y)) * x]))) == 1

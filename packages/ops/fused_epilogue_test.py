@@ -1,5 +1,7 @@
 """The rule that joins products with what is applied to them, by the steps it gives."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ FUSED = KernelTable(
 
 
 @pytest.fixture(autouse=True)
-def _graph():
+def _graph() -> Iterator[None]:
     with Graph().as_default():
         yield
 
@@ -39,7 +41,7 @@ def convolved() -> Output:
     return nn.conv2d(zeros(1, 5, 5, 2), zeros(3, 3, 2, 4), [1, 2, 2, 1], "SAME")
 
 
-def test_convolution_bias_and_relu_are_one_node():
+def test_convolution_bias_and_relu_are_one_node() -> None:
     y = nn.relu(nn.bias_add(convolved(), zeros(4)))
     (node,) = optimised(y)
     assert (node.name, node.op, node.shapes[0]) == (y.op.name, "_FusedConv2D", y.shape)
@@ -48,7 +50,7 @@ def test_convolution_bias_and_relu_are_one_node():
     assert len(node.inputs) == 3
 
 
-def test_a_product_with_a_bias_alone_is_joined_too():
+def test_a_product_with_a_bias_alone_is_joined_too() -> None:
     (node,) = optimised(nn.bias_add(matmul(zeros(2, 3), zeros(4, 3), transpose_b=True), zeros(4)))
     assert (node.op, node.attrs["activation"], node.attrs["transpose_b"]) == (
         "_FusedMatMul",
@@ -57,7 +59,7 @@ def test_a_product_with_a_bias_alone_is_joined_too():
     )
 
 
-def test_what_others_see_stays():
+def test_what_others_see_stays() -> None:
     biased = nn.bias_add(convolved(), zeros(4))
     ops = [node.op for node in optimised(nn.relu(biased), biased)]
     assert ops == ["_FusedConv2D", "Relu"]

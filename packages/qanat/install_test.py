@@ -42,7 +42,7 @@ class Environment:
     def run(self, code: str) -> str:
         required = [path for path in sys.path if "/pypi/site/" in path]
         environment = {"PYTHONPATH": os.pathsep.join(required)}
-        command = [self.python, "-c", code]
+        command = [str(self.python), "-c", code]
         return subprocess.check_output(command, env=environment, text=True, cwd="/").strip()
 
 
