@@ -44,7 +44,7 @@ class ArgKernel final : public Kernel {
   explicit ArgKernel(KernelInit& init) {
     if (!expect_arity(init, 2, 1)) return;
     expect_indices(init, 1, "an axis");
-    if (!kIndices.contains(init.output_dtype(0))) {
+    if (!kIndices.contains(output_dtype(init, 0))) {
       init.invalid("expected an output of dtype int32 or int64");
     }
   }

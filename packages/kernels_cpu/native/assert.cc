@@ -63,9 +63,7 @@ void add_tensor(Text& text, const TensorView& view, int64_t count) {
 class AssertKernel final : public Kernel {
  public:
   explicit AssertKernel(KernelInit& init) : summarize_(init.int_attr("summarize")) {
-    if (init.num_inputs() < 1 || init.input_dtype(0) != DType::kBool) {
-      init.invalid("expected a condition of dtype bool");
-    }
+    expect_dtype(init, 0, DType::kBool, "a condition");
   }
 
   void compute(KernelContext& context) override {

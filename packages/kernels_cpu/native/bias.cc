@@ -24,7 +24,7 @@ bool expect_matrix(KernelContext& context) {
 class BiasAddKernel final : public Kernel {
  public:
   explicit BiasAddKernel(KernelInit& init)
-      : add_(BinaryOp::kAdd, init.input_dtype(0), init.output_dtype(0), 0) {
+      : add_(BinaryOp::kAdd, input_dtype(init, 0), output_dtype(init, 0), 0) {
     expect_nhwc(init);
     if (!expect_arity(init, 2, 1)) return;
     expect_same_dtype(init, 0, 1);

@@ -60,15 +60,15 @@ class BinaryKernelBase : public Kernel {
  public:
   BinaryKernelBase(KernelInit& init, BinaryOp op, bool broadcasts)
       : broadcasts_(broadcasts),
-        refusal_(refusal_of(op, init.input_dtype(0))),
-        spans_(op, init.input_dtype(0), init.output_dtype(0),
+        refusal_(refusal_of(op, input_dtype(init, 0))),
+        spans_(op, input_dtype(init, 0), output_dtype(init, 0),
                op == BinaryOp::kLeakyReluGrad ? init.float_attr("alpha") : 0) {
     if (!expect_arity(init, 2, 1) || !expect_same_dtype(init, 0, 1)) return;
     const bool is_predicate = op >= BinaryOp::kLess;
-    const DType result = is_predicate ? DType::kBool : init.input_dtype(0);
-    if (!spans_.exist() || init.output_dtype(0) != result) {
-      init.invalid("expected other dtypes than %s -> %s", dtype_name(init.input_dtype(0)),
-                   dtype_name(init.output_dtype(0)));
+    const DType result = is_predicate ? DType::kBool : input_dtype(init, 0);
+    if (!spans_.exist() || output_dtype(init, 0) != result) {
+      init.invalid("expected other dtypes than %s -> %s", dtype_name(input_dtype(init, 0)),
+                   dtype_name(output_dtype(init, 0)));
     }
   }
 
@@ -122,7 +122,7 @@ class BinaryKernel final : public BinaryKernelBase {
 class AddNKernel final : public Kernel {
  public:
   explicit AddNKernel(KernelInit& init)
-      : spans_(BinaryOp::kAdd, init.input_dtype(0), init.output_dtype(0), 0) {
+      : spans_(BinaryOp::kAdd, input_dtype(init, 0), output_dtype(init, 0), 0) {
     if (init.num_inputs() < 1) init.invalid("expected at least 1 input, got none");
     for (int i = 1; i < init.num_inputs(); ++i) expect_same_dtype(init, 0, i);
     expect_output_dtype(init, 0, 0);

@@ -75,12 +75,12 @@ Loop find_loop(DType from, DType to) {
 class CastKernel final : public Kernel {
  public:
   explicit CastKernel(KernelInit& init)
-      : loop_(find_loop(init.input_dtype(0), init.output_dtype(0))),
-        same_(init.input_dtype(0) == init.output_dtype(0)) {
+      : loop_(find_loop(input_dtype(init, 0), output_dtype(init, 0))),
+        same_(input_dtype(init, 0) == output_dtype(init, 0)) {
     if (!expect_arity(init, 1, 1)) return;
     if (loop_ == nullptr) {
-      init.invalid("expected numbers or bools, got %s -> %s", dtype_name(init.input_dtype(0)),
-                   dtype_name(init.output_dtype(0)));
+      init.invalid("expected numbers or bools, got %s -> %s", dtype_name(input_dtype(init, 0)),
+                   dtype_name(output_dtype(init, 0)));
     }
   }
 

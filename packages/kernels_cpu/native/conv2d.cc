@@ -64,6 +64,7 @@ class Conv2dKernel final : public Kernel {
     if (kFused && !expect_vector(context, 2, "a bias", conv.out_channels)) return;
     TensorView* out = context.output(0, shape);
     if (out == nullptr || shape.num_elements() == 0) return;
+    if (input.num_elements() == 0 || filter.num_elements() == 0) return fill(context, *out);
     visit_computed(out->dtype, [&](auto tag) {
       using C = typename decltype(tag)::type;
       const C* maps = widened<C>(context, input);
@@ -80,6 +81,19 @@ class Conv2dKernel final : public Kernel {
   }
 
  private:
+  // What a convolution of nothing gives: zeros, with an epilogue the bias.
+  void fill(KernelContext& context, const TensorView& out) const {
+    if constexpr (!kFused) return zero_elements(out);
+    visit_type<float, double>(out.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const T* bias = context.input(2).as<T>();
+      for (int64_t i = 0; i < out.num_elements(); ++i) {
+        const T value = bias[i % out.dim(3)];
+        out.as<T>()[i] = relu_ && value < 0 ? T{0} : value;
+      }
+    });
+  }
+
   Window window_;
   bool relu_;
 };

@@ -40,7 +40,7 @@ constexpr NamedUnary kUnaries[] = {
 #define QANAT_NAMED(name) {#name, UnaryOp::k##name},
     QANAT_UNARY_OPS(QANAT_NAMED)
 #undef QANAT_NAMED
-    {"Inv", UnaryOp::kReciprocal},
+        {"Inv", UnaryOp::kReciprocal},
     {"Rint", UnaryOp::kRound},
 };
 

@@ -17,9 +17,9 @@ struct ProgramMemory {
   char* output;
 };
 
-// Parsed from text such as "t0=Mul(s0,h0);t1=Add(t0,v1);h0=t1;out=t1": `v` is a value of the full shape,
-// `s` one of one element, `h` a variable, `t` an earlier result. A `t` is numbered as its instruction is.
-// Instructions that write to `h` (by =, += or -=) or `out` stand last.
+// Parsed from text such as "t0=Mul(s0,h0);t1=Add(t0,v1);h0=t1;out=t1": `v` is a value of the full
+// shape, `s` one of one element, `h` a variable, `t` an earlier result. A `t` is numbered as its
+// instruction is. Instructions that write to `h` (by =, += or -=) or `out` stand last.
 class ElementwiseProgram {
  public:
   enum class Space : uint8_t { kNone, kValue, kScalar, kHandle, kTile, kOutput };
@@ -34,7 +34,8 @@ class ElementwiseProgram {
     UnaryLoop unary = nullptr;
   };
 
-  // dtype is float32 or float64. False where the text is no program that can run; message() says why.
+  // dtype is float32 or float64. False where the text is no program that can run; message() says
+  // why.
   bool parse(std::string_view text, DType dtype, int num_values, int num_handles, int num_outputs);
   const char* message() const { return message_; }
 

@@ -23,8 +23,8 @@ TEST(a_program_reads_values_scalars_and_variables_and_writes_last) {
   }
   const float rate = 0.5f;
   ElementwiseProgram program;
-  CHECK(program.parse("t0=Mul(s0,h0);t1=Add(t0,v1);t2=Sqrt(t1);h0-=t2;out=t1", DType::kFloat32, 2, 1,
-                      1));
+  CHECK(program.parse("t0=Mul(s0,h0);t1=Add(t0,v1);t2=Sqrt(t1);h0-=t2;out=t1", DType::kFloat32, 2,
+                      1, 1));
   CHECK(program.use_of_value(0) == ElementwiseProgram::Space::kScalar);
   CHECK(program.use_of_value(1) == ElementwiseProgram::Space::kValue);
   const char* const values[] = {reinterpret_cast<const char*>(&rate),
@@ -63,19 +63,19 @@ TEST(what_is_no_program_is_refused) {
            "nonsense",
            "t0=",
            "t0=Add(",
-           "t0=Add(v0,v2);out=t0",            // no third value
-           "t0=Add(v0,h1);out=t0",            // no second variable
-           "t0=Add(v0,t0);out=t0",            // reads itself
-           "t0=Add(v0,v1);out=t1",            // reads what is not there
-           "t1=Add(v0,v1);out=t1",            // misnumbered
-           "t0=Less(v0,v1);out=t0",           // of another type
-           "t0=MatMul(v0,v1);out=t0",         // not pointwise
-           "t0=Add(s0,s1);out=t0",            // no operand of the full shape
-           "t0=Add(v0,s0);out=t0",            // read in two ways
-           "v0=v1",                           // writes an input
-           "out=s0",                          // not of the full shape
-           "t0=Add(v0,v1);t0+=v0",            // updates a result
-           "h0=v0;t1=Neg(h0);out=t1",         // reads a variable after it is written
+           "t0=Add(v0,v2);out=t0",     // no third value
+           "t0=Add(v0,h1);out=t0",     // no second variable
+           "t0=Add(v0,t0);out=t0",     // reads itself
+           "t0=Add(v0,v1);out=t1",     // reads what is not there
+           "t1=Add(v0,v1);out=t1",     // misnumbered
+           "t0=Less(v0,v1);out=t0",    // of another type
+           "t0=MatMul(v0,v1);out=t0",  // not pointwise
+           "t0=Add(s0,s1);out=t0",     // no operand of the full shape
+           "t0=Add(v0,s0);out=t0",     // read in two ways
+           "v0=v1",                    // writes an input
+           "out=s0",                   // not of the full shape
+           "t0=Add(v0,v1);t0+=v0",     // updates a result
+           "h0=v0;t1=Neg(h0);out=t1",  // reads a variable after it is written
            "t0=Add(v99999999999999,v1);out=t0",
        }) {
     if (parses(text)) testing::fail(__FILE__, __LINE__, text);

@@ -71,7 +71,8 @@ class RangeKernel final : public Kernel {
  public:
   explicit RangeKernel(KernelInit& init) {
     if (!expect_arity(init, 3, 1)) return;
-    for (int i = 0; i < 3; ++i) expect_output_dtype(init, i, 0);
+    for (int i = 0; i < 3; ++i) expect_dtype(init, i, dtype_of<T>, "start, limit and delta");
+    expect_output_dtype(init, 0, 0);
   }
 
   void compute(KernelContext& context) override {
@@ -138,7 +139,7 @@ class OneHotKernel final : public Kernel {
  public:
   explicit OneHotKernel(KernelInit& init) : axis_(init.int_attr("axis")) {
     if (!expect_arity(init, 4, 1)) return;
-    if (init.input_dtype(0) != DType::kUInt8) expect_indices(init, 0, "indices");
+    if (input_dtype(init, 0) != DType::kUInt8) expect_indices(init, 0, "indices");
     expect_indices(init, 1, "a depth");
     expect_same_dtype(init, 2, 3);
     expect_output_dtype(init, 2, 0);

@@ -28,7 +28,8 @@ class FusedElementwiseKernel final : public Kernel {
     }
     for (int i = 0; i < init.num_inputs(); ++i) {
       if (init.input_dtype(i) != (i < num_handles_ ? DType::kResource : dtype_)) {
-        init.invalid("expected other dtypes than %s of input %d", dtype_name(init.input_dtype(i)), i);
+        init.invalid("expected other dtypes than %s of input %d", dtype_name(init.input_dtype(i)),
+                     i);
       }
     }
     if (init.failed()) return;
@@ -37,7 +38,8 @@ class FusedElementwiseKernel final : public Kernel {
       init.invalid("%s", program_.message());
     }
     for (int i = 0; i < num_values_; ++i) {
-      if (program_.use_of_value(i) == ElementwiseProgram::Space::kValue) lenders_[num_lenders_++] = num_handles_ + i;
+      if (program_.use_of_value(i) == ElementwiseProgram::Space::kValue)
+        lenders_[num_lenders_++] = num_handles_ + i;
     }
     for (int i = 0; i < num_handles_; ++i) handles_[i] = i;
   }

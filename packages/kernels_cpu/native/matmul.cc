@@ -173,8 +173,7 @@ class FusedMatMulKernel final : public Kernel {
         transpose_b_(init.bool_attr("transpose_b")),
         relu_(init.string_attr("activation") == "Relu") {
     if (!expect_arity(init, 3, 1)) return;
-    expect_same_dtype(init, 0, 1);
-    expect_same_dtype(init, 0, 2);
+    for (int i = 0; i < 3; ++i) expect_dtype(init, i, dtype_of<T>, "a, b and a bias");
     expect_output_dtype(init, 0, 0);
   }
 

@@ -15,6 +15,21 @@ ShapeText::ShapeText(const Shape& shape) {
   *at = '\0';
 }
 
+DType input_dtype(const KernelInit& init, int i) {
+  return i < init.num_inputs() ? init.input_dtype(i) : DType::kInvalid;
+}
+
+DType output_dtype(const KernelInit& init, int i) {
+  return i < init.num_outputs() ? init.output_dtype(i) : DType::kInvalid;
+}
+
+bool expect_dtype(KernelInit& init, int i, DType dtype, const char* what) {
+  if (input_dtype(init, i) == dtype) return true;
+  init.invalid("expected %s of dtype %s, got %s", what, dtype_name(dtype),
+               dtype_name(input_dtype(init, i)));
+  return false;
+}
+
 bool expect_arity(KernelInit& init, int inputs, int outputs) {
   if (init.num_inputs() == inputs && init.num_outputs() == outputs) return true;
   init.invalid("expected %d inputs and %d outputs, got %d and %d", inputs, outputs,
@@ -39,23 +54,23 @@ bool expect_same_shape(KernelContext& context, int i, int j) {
 }
 
 bool expect_indices(KernelInit& init, int i, const char* what) {
-  const DType dtype = init.input_dtype(i);
+  const DType dtype = input_dtype(init, i);
   if (dtype == DType::kInt32 || dtype == DType::kInt64) return true;
   init.invalid("expected %s of dtype int32 or int64, got %s", what, dtype_name(dtype));
   return false;
 }
 
 bool expect_same_dtype(KernelInit& init, int i, int j) {
-  if (init.input_dtype(i) == init.input_dtype(j)) return true;
+  if (input_dtype(init, i) == input_dtype(init, j)) return true;
   init.invalid("expected inputs %d and %d of the same dtype, got %s and %s", i, j,
-               dtype_name(init.input_dtype(i)), dtype_name(init.input_dtype(j)));
+               dtype_name(input_dtype(init, i)), dtype_name(input_dtype(init, j)));
   return false;
 }
 
 bool expect_output_dtype(KernelInit& init, int i, int output) {
-  if (init.input_dtype(i) == init.output_dtype(output)) return true;
-  init.invalid("expected output %d of dtype %s, got %s", output, dtype_name(init.input_dtype(i)),
-               dtype_name(init.output_dtype(output)));
+  if (input_dtype(init, i) == output_dtype(init, output)) return true;
+  init.invalid("expected output %d of dtype %s, got %s", output, dtype_name(input_dtype(init, i)),
+               dtype_name(output_dtype(init, output)));
   return false;
 }
 

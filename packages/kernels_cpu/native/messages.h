@@ -17,6 +17,13 @@ class ShapeText {
 };
 inline ShapeText text(const Shape& shape) { return ShapeText(shape); }
 
+// The dtype of input or output i; kInvalid where the node has no such.
+DType input_dtype(const KernelInit& init, int i);
+DType output_dtype(const KernelInit& init, int i);
+
+// Whether input i has that dtype, checked when the kernel is built; `what` names the input.
+bool expect_dtype(KernelInit& init, int i, DType dtype, const char* what);
+
 // Whether the node has so many inputs and outputs; an op's definition says so too, but a kernel
 // reads memory by it.
 bool expect_arity(KernelInit& init, int inputs, int outputs);

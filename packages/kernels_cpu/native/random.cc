@@ -191,8 +191,9 @@ class RandomUniformIntKernel final : public Kernel {
   explicit RandomUniformIntKernel(KernelInit& init) : generator_(init) {
     if (!expect_arity(init, 3, 1)) return;
     expect_indices(init, 0, "a shape");
+    expect_dtype(init, 1, dtype_of<T>, "minval");
+    expect_dtype(init, 2, dtype_of<T>, "maxval");
     expect_output_dtype(init, 1, 0);
-    expect_output_dtype(init, 2, 0);
   }
 
   void compute(KernelContext& context) override {

@@ -59,7 +59,9 @@ class ReductionKernel final : public ReductionKernelBase {
 template <bool kAll>
 class BoolReductionKernel final : public ReductionKernelBase {
  public:
-  using ReductionKernelBase::ReductionKernelBase;
+  explicit BoolReductionKernel(KernelInit& init) : ReductionKernelBase(init) {
+    expect_dtype(init, 0, DType::kBool, "an input");
+  }
 
  private:
   void reduce(KernelContext& context, const ReductionPlan& plan, const TensorView& in,

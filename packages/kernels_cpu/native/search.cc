@@ -25,7 +25,7 @@ class WhereKernel final : public Kernel {
  public:
   explicit WhereKernel(KernelInit& init) {
     if (!expect_arity(init, 1, 1)) return;
-    if (init.output_dtype(0) != DType::kInt64) init.invalid("expected an output of dtype int64");
+    if (output_dtype(init, 0) != DType::kInt64) init.invalid("expected an output of dtype int64");
   }
 
   void compute(KernelContext& context) override {
@@ -72,7 +72,7 @@ class TopKKernel final : public Kernel {
     if (!expect_arity(init, 2, 2)) return;
     expect_output_dtype(init, 0, 0);
     expect_indices(init, 1, "k");
-    if (init.output_dtype(1) != DType::kInt32) init.invalid("expected indices of dtype int32");
+    if (output_dtype(init, 1) != DType::kInt32) init.invalid("expected indices of dtype int32");
   }
 
   void compute(KernelContext& context) override {
@@ -130,8 +130,8 @@ class InTopKKernel final : public Kernel {
  public:
   explicit InTopKKernel(KernelInit& init) {
     if (!expect_arity(init, 3, 1)) return;
-    if (init.input_dtype(0) != DType::kFloat32) init.invalid("expected float32 predictions");
-    if (init.output_dtype(0) != DType::kBool) init.invalid("expected an output of dtype bool");
+    expect_dtype(init, 0, DType::kFloat32, "predictions");
+    if (output_dtype(init, 0) != DType::kBool) init.invalid("expected an output of dtype bool");
     expect_indices(init, 1, "targets");
     expect_indices(init, 2, "k");
   }

@@ -14,7 +14,7 @@ class SelectKernel final : public Kernel {
  public:
   explicit SelectKernel(KernelInit& init) {
     if (!expect_arity(init, 3, 1)) return;
-    if (init.input_dtype(0) != DType::kBool) init.invalid("expected a condition of dtype bool");
+    expect_dtype(init, 0, DType::kBool, "a condition");
     expect_same_dtype(init, 1, 2);
     expect_output_dtype(init, 1, 0);
   }

@@ -14,13 +14,13 @@ constexpr bool is_predicate(UnaryOp op) { return op >= UnaryOp::kIsNan; }
 class UnaryKernelBase : public Kernel {
  public:
   UnaryKernelBase(KernelInit& init, UnaryOp op)
-      : loop_(unary_loop(op, computed_dtype(init.input_dtype(0)))),
+      : loop_(unary_loop(op, computed_dtype(input_dtype(init, 0)))),
         parameter_(op == UnaryOp::kLeakyRelu ? init.float_attr("alpha") : 0) {
     if (!expect_arity(init, 1, 1)) return;
-    const DType result = is_predicate(op) ? DType::kBool : init.input_dtype(0);
-    if (loop_ == nullptr || init.output_dtype(0) != result) {
-      init.invalid("expected other dtypes than %s -> %s", dtype_name(init.input_dtype(0)),
-                   dtype_name(init.output_dtype(0)));
+    const DType result = is_predicate(op) ? DType::kBool : input_dtype(init, 0);
+    if (loop_ == nullptr || output_dtype(init, 0) != result) {
+      init.invalid("expected other dtypes than %s -> %s", dtype_name(input_dtype(init, 0)),
+                   dtype_name(output_dtype(init, 0)));
     }
   }
 

@@ -9,9 +9,7 @@ namespace qanat::kernels_cpu {
 namespace {
 
 bool expect_handle(KernelInit& init) {
-  if (init.input_dtype(0) == DType::kResource) return true;
-  init.invalid("expected a variable's handle, got %s", dtype_name(init.input_dtype(0)));
-  return false;
+  return expect_dtype(init, 0, DType::kResource, "a variable's handle");
 }
 
 // A handle is one element.
@@ -97,7 +95,7 @@ template <BinaryOp kOp>
 class UpdateVariableKernel final : public Kernel {
  public:
   explicit UpdateVariableKernel(KernelInit& init)
-      : spans_(kOp, init.input_dtype(1), init.input_dtype(1), 0) {
+      : spans_(kOp, input_dtype(init, 1), input_dtype(init, 1), 0) {
     if (expect_arity(init, 2, 0)) expect_handle(init);
   }
 

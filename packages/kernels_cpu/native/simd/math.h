@@ -7,6 +7,7 @@
 #define PACKAGES_KERNELS_CPU_NATIVE_SIMD_MATH_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "packages/kernels_cpu/native/simd/vec.h"
 
@@ -226,7 +227,10 @@ QANAT_INLINE Vec<T> log_of_normal(Vec<T> u, Vec<T> scale, Vec<T> correction) {
                                 ? static_cast<Int<T>>(0x3f800000 - 0x3f3504f3)
                                 : static_cast<Int<T>>(0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
   constexpr Int<T> kMantissa = (Int<T>{1} << C::kMantissaBits) - 1;
-  const Vec<Int<T>> shifted = int_bits<T>(u) + splat(kShift);
+  // Unsigned, as the bits of a NaN overflow.
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  const Vec<Int<T>> shifted =
+      bits_as<Vec<Int<T>>>(bits_as<Vec<Bits>>(u) + splat(static_cast<Bits>(kShift)));
   const Vec<Int<T>> exponent = (shifted >> C::kMantissaBits) - splat(Int<T>{C::kExponentBias});
   const Vec<T> one = splat(T{1});
   const Vec<Int<T>> mantissa = (shifted & splat(kMantissa)) + (int_bits<T>(one) - splat(kShift));

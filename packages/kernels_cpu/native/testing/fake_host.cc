@@ -1,5 +1,6 @@
 #include "packages/kernels_cpu/native/testing/fake_host.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 
@@ -16,7 +17,7 @@ namespace qanat::testing {
 namespace {
 
 // Beyond this a host has no memory: a failure, as in the real one.
-constexpr size_t kMemoryLimit = size_t{1} << 28;
+constexpr size_t kMemoryLimit = size_t{1} << 25;
 
 class ReversedParallel final : public Parallel {
  public:
@@ -76,18 +77,15 @@ const Registry& registry() {
   return registry;
 }
 
-const KernelDef* Registry::find(const std::string& op, const std::vector<DType>& dtypes) const {
-  const auto matches = [&](const KernelDef& def) {
-    if (op != def.op) return false;
-    for (int i = 0; i < def.num_types; ++i) {
-      bool found = false;
-      for (DType dtype : dtypes) found |= dtype == def.types[i].dtype;
-      if (!found) return false;
-    }
-    return true;
+const KernelDef* Registry::find(const std::string& op, const std::vector<DType>& dtypes,
+                                const Attrs& attrs) const {
+  const auto agrees = [&](const TypeConstraint& type) {
+    const auto attr = attrs.find(type.attr);
+    if (attr != attrs.end()) return std::get<DType>(attr->second) == type.dtype;
+    return std::find(dtypes.begin(), dtypes.end(), type.dtype) != dtypes.end();
   };
   for (const KernelDef& def : defs_) {
-    if (matches(def)) return &def;
+    if (op == def.op && std::all_of(def.types, def.types + def.num_types, agrees)) return &def;
   }
   return nullptr;
 }
@@ -169,7 +167,7 @@ class Node::Context final : public KernelContext {
       return nullptr;
     }
     results_[i] = Tensor(dtypes_[i], shape);
-    if (is_plain(dtypes_[i]))
+    if (is_plain(dtypes_[i]) && shape.num_elements() > 0)
       std::memset(results_[i].view().data, 0xa5, results_[i].view().num_bytes());
     return results_[i].mutable_view();
   }
@@ -204,7 +202,7 @@ class Node::Context final : public KernelContext {
       fail(StatusCode::kResourceExhausted, "out of memory");
       return nullptr;
     }
-    std::memset(memory, 0x5a, bytes);
+    if (bytes > 0) std::memset(memory, 0x5a, bytes);
     scratch_.push_back(memory);
     return memory;
   }
@@ -284,6 +282,8 @@ Node::~Node() {
   std::free(memory_);
 }
 
+bool Node::built() const { return !init_->failed(); }
+
 Result Node::run(std::vector<Tensor> inputs) {
   Result result;
   if (init_->failed()) {
@@ -307,13 +307,17 @@ Result run(const std::string& op, std::vector<Tensor> inputs, Attrs attrs,
            std::vector<DType> outputs) {
   std::vector<DType> dtypes;
   for (const Tensor& input : inputs) dtypes.push_back(input.dtype());
-  if (outputs.empty() && !dtypes.empty()) outputs.push_back(dtypes[0]);
   std::vector<DType> known = dtypes;
   known.insert(known.end(), outputs.begin(), outputs.end());
-  const KernelDef* def = registry().find(op, known);
+  const KernelDef* def = registry().find(op, known, attrs);
   if (def == nullptr) return {StatusCode::kNotFound, "no kernel of " + op, {}};
   Node node(*def, dtypes, outputs, std::move(attrs));
   return node.run(std::move(inputs));
+}
+
+Result run(const std::string& op, std::vector<Tensor> inputs, Attrs attrs) {
+  std::vector<DType> outputs = {inputs[0].dtype()};
+  return run(op, std::move(inputs), std::move(attrs), std::move(outputs));
 }
 
 }  // namespace qanat::testing

@@ -72,8 +72,10 @@ class Registry final : public KernelRegistry {
   using KernelRegistry::add;
   void add(const KernelDef& def) override { defs_.push_back(def); }
   const std::vector<KernelDef>& defs() const { return defs_; }
-  // The kernel of the op whose constraints name only dtypes among these; null if there is none.
-  const KernelDef* find(const std::string& op, const std::vector<DType>& dtypes) const;
+  // The kernel of the op whose constraints agree with these attrs, or, where an attr is not named, with
+  // one of the dtypes; null if there is none.
+  const KernelDef* find(const std::string& op, const std::vector<DType>& dtypes,
+                        const Attrs& attrs = {}) const;
 
  private:
   std::vector<KernelDef> defs_;
@@ -104,6 +106,10 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
+  // Whether the kernel accepted what it was built from.
+  bool built() const;
+  Kernel& kernel() { return *kernel_; }
+
   // Inputs given by value lend their buffers where nobody else holds them, as in the real host.
   Result run(std::vector<Tensor> inputs);
 
@@ -119,9 +125,11 @@ class Node {
 // Threads for the chunks of a kernel: run in reverse order, to find what depends on it.
 Parallel& reversed_parallel();
 
-// Runs one op once. Where `outputs` is empty, its only output has the dtype of its first input.
-Result run(const std::string& op, std::vector<Tensor> inputs, Attrs attrs = {},
-           std::vector<DType> outputs = {});
+// Runs one op once, with outputs of these dtypes; where none are named, with one of the dtype of
+// the first input.
+Result run(const std::string& op, std::vector<Tensor> inputs, Attrs attrs,
+           std::vector<DType> outputs);
+Result run(const std::string& op, std::vector<Tensor> inputs, Attrs attrs = {});
 
 }  // namespace qanat::testing
 
