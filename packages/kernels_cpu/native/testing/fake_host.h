@@ -72,8 +72,8 @@ class Registry final : public KernelRegistry {
   using KernelRegistry::add;
   void add(const KernelDef& def) override { defs_.push_back(def); }
   const std::vector<KernelDef>& defs() const { return defs_; }
-  // The kernel of the op whose constraints agree with these attrs, or, where an attr is not named, with
-  // one of the dtypes; null if there is none.
+  // The kernel of the op whose constraints agree with these attrs, or, where an attr is not named,
+  // with one of the dtypes; null if there is none.
   const KernelDef* find(const std::string& op, const std::vector<DType>& dtypes,
                         const Attrs& attrs = {}) const;
 
