@@ -1,0 +1,10 @@
+"""OPS.md is what the registries say."""
+
+import pathlib
+
+from tools.op_table import op_table
+
+
+def test_ops_md_is_up_to_date() -> None:
+    written = pathlib.Path("OPS.md").read_text()
+    assert written == op_table.table(), "run ./tools/bazel run //tools/op_table"
