@@ -87,14 +87,26 @@ def log_softmax(
 def _along(builder: Any, logits: Any, axis: int | None, name: str | None, default: str) -> Output:
     """Applies an op of the last dimension to another one, by way of a transpose."""
     logits = convert_to_tensor(logits)
-    rank = logits.shape.rank
-    if axis is None or axis == -1 or rank is None or resolve_axis(axis, rank) == rank - 1:
+    at, rank = _axis_of(logits, axis), logits.shape.rank
+    if at is None or rank is None or at == rank - 1:
         return builder(logits, name=name)
-    at = resolve_axis(axis, rank)
     order = list(range(rank))
     order[at], order[-1] = order[-1], order[at]
     with name_scope(name, default, [logits]):
         return arranging.transpose(builder(arranging.transpose(logits, order)), order)
+
+
+def _axis_of(x: Output, axis: int | None) -> int | None:
+    """The axis counted from the front; None for the last one of an unknown number.
+
+    Raises:
+        ShapeError: it is out of range, or not the last while the rank is unknown.
+    """
+    if x.shape.rank is not None:
+        return resolve_axis(-1 if axis is None else axis, x.shape.rank) if x.shape.rank else None
+    if axis not in (None, -1):
+        raise ShapeError(f"expected a known rank or the last axis, got axis {axis} of {x.shape}")
+    return None
 
 
 @op("SoftmaxCrossEntropyWithLogits", outputs="loss: T, backprop: T", T=dtypes.FLOATING)
@@ -185,9 +197,8 @@ def softmax_cross_entropy_with_logits_v2(
     with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]):
         logits = convert_to_tensor(logits)
         labels = convert_to_tensor(labels, dtype=logits.dtype)
-        rank = logits.shape.rank
-        if rank is not None and resolve_axis(dim if axis is None else axis, rank) != rank - 1:
-            at = resolve_axis(dim if axis is None else axis, rank)
+        rank, at = logits.shape.rank, _axis_of(logits, dim if axis is None else axis)
+        if at is not None and rank is not None and at != rank - 1:
             order = [*(i for i in range(rank) if i != at), at]
             logits, labels = (arranging.transpose(x, order) for x in (logits, labels))
         merge(logits.shape, labels.shape)

@@ -1,0 +1,27 @@
+"""Along another axis than the last, softmax and its losses need to know the rank."""
+
+from typing import Any
+
+import pytest
+
+from qanat.core import dtypes
+from qanat.core.base_ops import placeholder
+from qanat.core.errors import ShapeError
+from qanat.core.graph import Graph
+from qanat.ops import softmax as s
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        s.softmax,
+        s.log_softmax,
+        lambda x, axis: s.softmax_cross_entropy_with_logits_v2(logits=x, labels=x, axis=axis),
+    ],
+)
+def test_an_axis_of_an_unknown_rank(function: Any) -> None:
+    with Graph().as_default():
+        logits = placeholder(dtypes.float32)
+        function(logits, axis=-1)
+        with pytest.raises(ShapeError, match="a known rank or the last axis"):
+            function(logits, axis=0)
