@@ -195,17 +195,14 @@ def unsorted_segment_sum(
 
 @unsorted_segment_sum.gradient
 def _(op: Operation, grad: Output) -> Grads:
-    data, ids = op.inputs[:2]
-    dropped = comparison.less(ids, shaping.zeros_like(ids))
-    rows = gather(grad, arithmetic.maximum(ids, shaping.zeros_like(ids)))
-    if data.shape.dims is None or ids.shape.dims is None:
-        raise NotImplementedError(
-            "[UnsortedSegmentSum] expected inputs of known rank to differentiate"
-        )
-    for _ in range(len(data.shape.dims) - len(ids.shape.dims)):
-        dropped = shaping.expand_dims(dropped, -1)
-    mask = comparison.logical_or(dropped, shaping.zeros_like(rows, dtype=dtypes.bool_))
-    return [comparison.select(mask, shaping.zeros_like(rows), rows), None, None]
+    """Gathers; what was dropped finds a row of zeros behind the last one."""
+    ids, rank = op.inputs[1], grad.shape.rank
+    if rank is None:
+        raise NotImplementedError("[UnsortedSegmentSum] expected known ranks to differentiate")
+    extended = arranging.pad_op(grad, [[0, 1], *[[0, 0]] * (rank - 1)])
+    behind = shaping.zeros_like(ids) + casting.cast(shaping.shape(grad)[0], ids.dtype)
+    rows = comparison.select(comparison.less(ids, shaping.zeros_like(ids)), behind, ids)
+    return [gather(extended, rows), None, None]
 
 
 @op("OneHot", outputs="output: T", T=dtypes.ALL, TI={dtypes.uint8, dtypes.int32, dtypes.int64})

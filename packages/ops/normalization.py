@@ -34,7 +34,7 @@ def moments(
         given = convert_to_tensor(x)
         wide = casting.cast(given, dtypes.float32) if given.dtype.size == 2 else given
         mean = reductions.reduce_mean(wide, axes, keepdims=True)
-        distances = arithmetic.squared_difference(wide, shaping.stop_gradient(mean))
+        distances = arithmetic.squared_difference(wide, mean)
         variance = reductions.reduce_mean(distances, axes, keepdims=keep)
         if not keep:
             mean = shaping.reshape_like(mean, variance)
