@@ -36,7 +36,7 @@ TEST(many_small_buffers_are_alive_at_once) {
   for (int round = 0; round < 3; ++round) {
     std::vector<Buffer*> buffers;
     for (int i = 0; i < 5000; ++i) {
-      buffers.push_back(allocator.allocate(static_cast<size_t>(i % 300), cache));
+      buffers.push_back(allocator.allocate(sizeof(int) + i % 300, cache));
       *static_cast<int*>(buffers.back()->data) = i;
     }
     for (int i = 0; i < 5000; ++i) {
