@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -15,8 +15,10 @@ from qanat.core.session import Session
 
 SHAPES = npst.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 BOUNDS = st.none() | st.integers(-6, 6)
+STEPS = st.sampled_from([None, 1, 2, 3, -1, -2, -3])
 PARTS = st.one_of(
-    st.builds(slice, BOUNDS, BOUNDS, st.none() | st.integers(-3, 3).filter(bool)),
+    st.builds(slice, BOUNDS, BOUNDS, STEPS),
+    st.builds(slice, st.none(), st.none(), STEPS),
     st.integers(-4, 3),
     st.none(),
 )
@@ -84,12 +86,14 @@ def test_reductions(form: Any) -> None:
 @st.composite
 def _subscripts(draw: Any) -> Any:
     shape = draw(SHAPES)
-    parts = draw(st.lists(PARTS, max_size=5))
+    parts = draw(st.lists(PARTS, max_size=len(shape) + 1))
     if draw(st.booleans()):
         parts.insert(draw(st.integers(0, len(parts))), Ellipsis)
     return shape, tuple(parts)
 
 
+@settings(max_examples=300)
+@example(((5,), (slice(None, None, 2),)))
 @given(_subscripts())
 def test_subscripts(subscript: Any) -> None:
     shape, key = subscript
