@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from qanat.checkpoint.bundle import BundleReader, remove_bundle, write_bundle
 from qanat.checkpoint.state import checkpoint_exists, update_checkpoint_state
 from qanat.core.base_ops import placeholder
+from qanat.core.constants import describe
 from qanat.core.errors import InvalidArgumentError, NotFoundError
 from qanat.core.graph import GraphKeys, get_default_graph, name_scope
 from qanat.ops.variables import Variable
@@ -31,6 +32,7 @@ class Saver:
 
     Raises:
         ValueError: there are no variables, or two of one name.
+        TypeError: something else than a variable is among them.
     """
 
     def __init__(
@@ -63,7 +65,7 @@ class Saver:
     def save(
         self,
         sess: "Session",
-        save_path: str,
+        save_path: str | os.PathLike[str],
         global_step: int | Variable | None = None,
         latest_filename: str | None = None,
         write_state: bool = True,
@@ -73,7 +75,7 @@ class Saver:
 
         Args:
             sess: where the variables have their values.
-            save_path: prefix of the files; its folder is made if need be.
+            save_path: prefix of the files; its folder is made if need be. It may not end with "/".
             global_step: where given, "-<global_step>" is appended to the prefix.
             latest_filename: see `update_checkpoint_state`.
             write_state: whether to note it.
@@ -84,7 +86,13 @@ class Saver:
         Raises:
             FailedPreconditionError: a variable has no value.
             OSError: a file cannot be written; what was there before is still there.
+            ValueError: save_path has no name of a file at its end.
         """
+        save_path = os.fspath(save_path)
+        if not os.path.basename(save_path):
+            raise ValueError(
+                f"[Saver] expected a save_path with a name at its end, got {save_path!r}"
+            )
         if isinstance(global_step, Variable):
             global_step = int(sess.run(global_step))
         prefix = save_path if global_step is None else f"{save_path}-{global_step}"
@@ -101,7 +109,7 @@ class Saver:
             remove_bundle(path)
         return prefix
 
-    def restore(self, sess: "Session", save_path: str) -> None:
+    def restore(self, sess: "Session", save_path: str | os.PathLike[str]) -> None:
         """Gives the variables the values of a checkpoint: all of them, or, if it raises, none.
 
         Args:
@@ -115,6 +123,7 @@ class Saver:
             InvalidArgumentError: a tensor has another shape or dtype than its variable.
             DataLossError: a file is truncated or corrupt; the message names it and the tensor.
         """
+        save_path = os.fspath(save_path)
         reader = BundleReader(save_path)
         self._check_names(reader, save_path)
         for key, variable in self._variables.items():
@@ -135,18 +144,22 @@ class Saver:
 def _by_name(
     var_list: Iterable[Variable] | Mapping[str, Variable] | None,
 ) -> dict[str, Variable]:
+    if var_list is None:
+        var_list = get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
+    variables = list(var_list.values() if isinstance(var_list, Mapping) else var_list)
+    for variable in variables:
+        if not isinstance(variable, Variable):
+            raise TypeError(f"[Saver] expected variables to save, got {describe(variable)}")
     if isinstance(var_list, Mapping):
         named = list(var_list.items())
     else:
-        if var_list is None:
-            var_list = get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
-        named = [(variable.op.name, variable) for variable in var_list]
+        named = [(variable.op.name, variable) for variable in variables]
     if not named:
         raise ValueError("[Saver] expected variables to save, got none")
-    variables = dict(named)
-    if len(variables) != len(named):
+    by_name = dict(named)
+    if len(by_name) != len(named):
         raise ValueError(f"[Saver] expected names that differ, got {[key for key, _ in named]}")
-    return variables
+    return by_name
 
 
 def _check_type(reader: BundleReader, path: str, key: str, variable: Variable) -> None:

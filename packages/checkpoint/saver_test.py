@@ -182,6 +182,22 @@ def test_misuse() -> None:
     x = Variable(1.0)
     with pytest.raises(ValueError, match="expected names that differ"):
         Saver([x, x])
+    with pytest.raises(TypeError, match="expected variables to save, got 3"):
+        Saver([3])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="expected variables to save, got 'x'"):
+        Saver({"x": "x"})  # type: ignore[arg-type]
+
+
+def test_paths(session: Any, tmp_path: Path) -> None:
+    Variable(1.0)
+    initialized(session)
+    saver = Saver()
+    for path in (f"{tmp_path}/folder/", ""):
+        with pytest.raises(ValueError, match="expected a save_path with a name at its end"):
+            saver.save(session, path)
+    assert os.listdir(tmp_path) == []
+    saver.save(session, tmp_path / "model")
+    saver.restore(session, tmp_path / "model")
 
 
 def test_dtypes(session: Any, tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ import numpy as np
 from qanat.core import dtypes
 from qanat.core.dtypes import DType
 
+# Of a tensor: kMaxRank in native/kernel/tensor_view.h.
+MAX_RANK: Final = 8
+
 Array = np.ndarray[Any, Any]
 
 # Which kinds of given numbers an asked-for kind accepts.
@@ -28,12 +31,16 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
 
     Raises:
         TypeError: the elements are of another kind, or of none that a tensor holds.
-        ValueError: the lists are ragged, or a number is outside the type's range.
+        ValueError: the lists are ragged or too deep, or a number is outside the type's range.
     """
     if type(value) is float and (dtype is None or dtype is dtypes.float32):
         if -_FLOAT32_MAX <= value <= _FLOAT32_MAX:
             return np.array(value, np.float32)
     given = _raw_array(value)
+    if given.ndim > MAX_RANK:
+        raise ValueError(
+            f"expected at most {MAX_RANK} dimensions, got {given.ndim}: shape {list(given.shape)}"
+        )
     if given.dtype.kind == "O":
         return _strings(given, value, dtype)
     natural = dtypes.as_dtype(given.dtype)
@@ -94,6 +101,8 @@ def _raw_array(value: Any) -> Array:
 
 
 def _strings(given: Array, value: Any, dtype: DType | None) -> Array:
+    if any(isinstance(e, int) and not -(2**63) <= e < 2**64 for e in given.flat):
+        raise ValueError(f"expected integers of at most 64 bits, got {describe(value)}")
     if dtype is not None and dtype is not dtypes.string:
         raise TypeError(f"expected {dtype.name}, got {describe(value)}")
     flat = np.empty(given.size, object)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from qanat.core.constants import describe, to_array
+from qanat.core.constants import MAX_RANK, describe, to_array
 from qanat.core.dtypes import as_dtype
 from qanat.core.errors import located
 from qanat.core.operation import Output
@@ -50,14 +50,16 @@ class Feed:
             value = self._converted(value)
         shape = value.shape
         if shape != self._dims and (self._known or not self._fits(shape)):
-            raise ValueError(self._message(f"a value of shape {list(shape)}"))
+            deep = f", of more than {MAX_RANK} dimensions" if len(shape) > MAX_RANK else ""
+            raise ValueError(self._message(f"a value of shape {list(shape)}{deep}"))
         return value
 
     def _fits(self, shape: tuple[int, ...]) -> bool:
         dims = self._dims
-        return dims is None or (
-            len(shape) == len(dims)
-            and all(want is None or want == shape[i] for i, want in enumerate(dims))
+        if dims is None:
+            return len(shape) <= MAX_RANK
+        return len(shape) == len(dims) and (
+            all(want is None or want == shape[i] for i, want in enumerate(dims))
         )
 
     def _converted(self, value: Any) -> Any:

@@ -66,6 +66,14 @@ def test_arrays_of_the_right_type_are_not_copied() -> None:
             ValueError,
             r"expected a value of float32\[2\] for 'x:0', got .*\[1\]",
         ),
+        (
+            "float32",
+            None,
+            np.zeros((1,) * 9, np.float32),
+            ValueError,
+            r"1\], of more than 8 dimensions",
+        ),
+        ("float32", None, 2**200, ValueError, "expected integers of at most 64 bits"),
         ("float32", [2], 1.0, ValueError, r"got a value of shape \[\]"),
         (
             "float32",

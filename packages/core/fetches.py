@@ -1,6 +1,7 @@
 """What users ask a step for: nested structures of Outputs, Operations, names and their like."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import copy
 from difflib import get_close_matches
 from operator import itemgetter
 from typing import Any, Final
@@ -81,10 +82,9 @@ class Fetches:
     def _take_apart(self, part: Any) -> Rebuild:
         if isinstance(part, dict):
             inner = {key: self._take_apart(value) for key, value in part.items()}
-            kind = type(part)
-            if kind is dict:
+            if type(part) is dict:
                 return lambda values: {key: build(values) for key, build in inner.items()}
-            return lambda values: kind((key, build(values)) for key, build in inner.items())
+            return lambda values: _like(part, {key: inner[key](values) for key in inner})
         if isinstance(part, (list, tuple)):
             parts = [self._take_apart(value) for value in part]
             make: Any = type(part)._make if hasattr(part, "_make") else type(part)
@@ -104,6 +104,13 @@ class Fetches:
         if element.dtype.kind == "R":
             raise TypeError(f"fetch {part!r}: expected an output with a value, got a handle")
         return itemgetter(self._numbers.setdefault(element, len(self._numbers)))
+
+
+def _like(part: Any, values: Mapping[Any, Any]) -> Any:
+    """A mapping of the kind of `part` (such as a defaultdict) with other values."""
+    result = copy(part)
+    result.update(values)
+    return result
 
 
 def _nothing(values: Sequence[Any]) -> None:

@@ -1,6 +1,6 @@
 """Tests of taking structures of fetches apart and putting them together again."""
 
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
 
 import pytest
 
@@ -42,6 +42,10 @@ def test_structures_come_back() -> None:
         point = run(Point(a, {"z": b}))
         assert isinstance(point, Point) and point == Point("a:0", {"z": "b:0"})
         assert isinstance(run(OrderedDict(x=a)), OrderedDict)
+        counted = defaultdict(list, x=a, y=[b])
+        result = run(counted)
+        assert result == {"x": "a:0", "y": ["b:0"]} and result["z"] == []
+        assert counted == {"x": a, "y": [b]}
         assert run(["a:0", "n"]) == ["a:0", None] and run(Standing(b)) == "b:0"
         assert Fetches(graph, [n, a, n]).targets == [n]
 

@@ -1,5 +1,6 @@
 """Graphs as GraphDefs, the form in which they are stored and exchanged, and back."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -113,7 +114,11 @@ class _Importer:
         self._position = position
         self._nodes = {node.name: node for node in graph_def.node}
         if len(self._nodes) != len(graph_def.node):
-            raise ValueError("graph_def: expected names of nodes that are unique")
+            names = Counter(node.name for node in graph_def.node)
+            raise ValueError(
+                "graph_def: expected names of nodes that are unique, got several named "
+                f"{names.most_common(1)[0][0]!r}"
+            )
         self._map = {_canonical(key): value for key, value in input_map.items()}
         self._used: set[str] = set()
         self._ops: dict[str, Operation] = {}

@@ -181,7 +181,7 @@ def set_input(name: str, value: str) -> Callable[[GraphDef], Any]:
         (
             lambda p: setattr(node(p, "x"), "name", "y"),
             ValueError,
-            "names of nodes that are unique",
+            "names of nodes that are unique, got several named '",
         ),
         (lambda p: setattr(node(p, "x"), "name", "a b"), ValueError, "expected "),
     ],

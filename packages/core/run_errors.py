@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, NoReturn
 
 from qanat.core.errors import exception_type_from_error_code, located
+from qanat.core.operation import Operation
 from qanat.core.passes.step_graph import StepGraph
 
 if TYPE_CHECKING:
@@ -20,5 +21,16 @@ def raise_status(error: "_native.StatusError", step: StepGraph | None) -> NoRetu
         raise kind(error.message) from None
     node = list(step)[error.node]
     line = None if node.origin is None else node.origin.user_line
-    message = located(error.message, node.op, node.name, line)
+    text = error.message + _resources(node.origin, line)
+    message = located(text, node.op, node.name, line)
     raise kind(message, op=node.origin, node_name=node.name, user_line=line) from None
+
+
+def _resources(op: Operation | None, line: str | None) -> str:
+    """Where the variables and other resources that an operation uses were made, if elsewhere."""
+    used = [output.op for output in op.inputs if output.dtype.kind == "R"] if op else []
+    return "".join(
+        f"; '{resource.name}' was made at {resource.user_line}"
+        for resource in used
+        if resource.user_line not in (None, line)
+    )

@@ -54,6 +54,8 @@ class Session:
         if not isinstance(self._graph, Graph):
             raise TypeError(f"graph: expected a Graph, got {describe(graph)}")
         self._config = SessionConfig() if config is None else config
+        if not isinstance(self._config, SessionConfig):
+            raise TypeError(f"config: expected a SessionConfig, got {describe(config)}")
         self._target = make_target(target, self._config) if isinstance(target, str) else target
         self._cancellation = _native.Cancellation()
         self._plans: OrderedDict[Any, Plan] = OrderedDict()
@@ -93,14 +95,17 @@ class Session:
                 fed is an InvalidArgumentError, and nothing has run then.
             RuntimeError: the session is closed.
         """
+        keys: tuple[Any, ...] = ()
+        values: tuple[Any, ...] = ()
         if feed_dict:
-            keys, values = tuple(feed_dict), tuple(feed_dict.values())
-        else:
-            keys = values = ()
+            try:
+                keys, values = tuple(feed_dict), tuple(feed_dict.values())
+            except AttributeError:
+                raise TypeError(
+                    f"feed_dict: expected a dict from Outputs to values, got {describe(feed_dict)}"
+                ) from None
         plan = self._plan(fetches, keys)
-        deadline_s = self._deadline_s
-        if options is not None and options.timeout_in_ms:
-            deadline_s = options.timeout_in_ms / 1000
+        deadline_s = self._deadline_s if options is None else self._deadline_of(options)
         return plan.run(keys, values, deadline_s)
 
     def prepare(
@@ -121,7 +126,7 @@ class Session:
             As `run` does.
         """
         keys = tuple(feeds) if isinstance(feeds, (list, tuple)) else (feeds,)
-        deadline_s = options.timeout_in_ms / 1000 if options else self._deadline_s
+        deadline_s = self._deadline_s if options is None else self._deadline_of(options)
         return self._plan(fetches, keys).callable(keys, deadline_s)
 
     make_callable = prepare
@@ -145,6 +150,12 @@ class Session:
         """A context manager that makes this the default session of the thread, and leaves it
         open."""
         return _entered(self)
+
+    def _deadline_of(self, options: RunOptions) -> float:
+        """The time limit of a step: the session's where the options have none."""
+        if not isinstance(options, RunOptions):
+            raise TypeError(f"options: expected RunOptions, got {describe(options)}")
+        return options.timeout_in_ms / 1000 or self._deadline_s
 
     def _plan(self, fetches: Any, keys: tuple[Any, ...]) -> Plan:
         try:

@@ -45,7 +45,8 @@ class RunOptions:
     """How one step is run.
 
     Attributes:
-        timeout_in_ms: after which the step ends with a DeadlineExceededError; 0 for none.
+        timeout_in_ms: after which the step ends with a DeadlineExceededError; 0 for the session's
+            own time limit, if it has one.
     """
 
     timeout_in_ms: int = 0

@@ -124,6 +124,10 @@ def test_wrong_feeds_are_found_before_anything_runs(session: Session) -> None:
         session.run("gone")
     with pytest.raises(TypeError, match="fetches: expected Outputs"):
         session.run({1, 2})
+    with pytest.raises(TypeError, match="feed_dict: expected a dict from Outputs to values"):
+        session.run([y, counted], [(x, [1, 2])])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="options: expected RunOptions, got {'trace': 1}"):
+        session.run([y, counted], {x: [1, 2]}, {"trace": 1})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="of another graph"):
         with Graph().as_default():
             session.run(constant(1))
@@ -212,6 +216,10 @@ def test_deadlines(session: Session) -> None:
     with Session(config=SessionConfig(operation_timeout_in_ms=20)) as hasty:
         with pytest.raises(errors.DeadlineExceededError):
             hasty.run(slow)
+        with pytest.raises(errors.DeadlineExceededError):
+            hasty.run(slow, options=RunOptions())
+        with pytest.raises(errors.DeadlineExceededError):
+            hasty.prepare(slow, options=RunOptions())()
 
 
 def test_closing_ends_running_steps() -> None:
@@ -299,6 +307,8 @@ def test_wrong_construction() -> None:
         Session("grpc://a:1")
     with pytest.raises(TypeError, match="graph: expected a Graph, got 3"):
         Session(graph=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="config: expected a SessionConfig, got 3"):
+        Session(config=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="threads: expected 1 or more"):
         SessionConfig(threads=0)
     with pytest.raises(ValueError, match="timeout_in_ms: expected 0"):

@@ -132,10 +132,9 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     """A choice between x and y, or the coordinates of the true elements.
 
     With x and y: a tensor of their shape with x's element where `condition` holds and y's
-    elsewhere.
-    `condition` has the same shape, or is a scalar, or a vector as long as x has rows. The gradient
-    for the side that was not chosen is exactly 0, and stays 0 through ops with unbounded
-    derivatives: `where(x > 0, 1 / x, 0)` has the gradient 0 at 0.
+    elsewhere. `condition` has the same shape, or is a scalar, or a vector as long as x has rows.
+    The gradient for the side that was not chosen is exactly 0, and stays 0 through ops with
+    unbounded derivatives: `where(x > 0, 1 / x, 0)` has the gradient 0 at 0.
 
     Without: an int64 matrix with one row of coordinates a true element, in row-major order.
 

@@ -147,8 +147,7 @@ class variance_scaling_initializer:
     """Mean 0 and variance scale / n, where n is the fan that `mode` names.
 
     Source: Glorot and Bengio 2010, equation 16 (scale 1, fan_avg, uniform); He et al. 2015,
-    equation 10
-    (scale 2, fan_in, normal).
+    equation 10 (scale 2, fan_in, normal).
     """
 
     def __init__(

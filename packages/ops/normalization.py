@@ -111,7 +111,7 @@ def dropout(
         raise ValueError("[dropout] expected either rate or keep_prob")
     rate = 1 - keep_prob if rate is None else rate
     if not isinstance(rate, Output) and not 0 <= rate < 1:
-        raise ValueError(f"[dropout] expected a rate in [0, 1), got {rate}")
+        raise ValueError(f"[dropout] expected a rate, 1 - keep_prob, in [0, 1), got {rate}")
     with name_scope(name, "dropout", [x]):
         x = convert_to_tensor(x)
         if x.dtype not in dtypes.FLOATING:

@@ -94,7 +94,10 @@ def lin_space(start: Any, stop: Any, num: int, name: str | None = None) -> Outpu
 
     Raises:
         ShapeError: num is not positive.
+        TypeError: num is no int.
     """
+    if not isinstance(num, (int, np.integer)):
+        raise TypeError(f"[linspace] expected a num known when the graph is built, got {num!r}")
     if num < 1:
         raise ShapeError(f"[linspace] expected a positive num, got {num}")
     with name_scope(name, "LinSpace", [start, stop]):

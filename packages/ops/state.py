@@ -1,8 +1,7 @@
 """Variables as ops see them: a handle, and what reads and writes the value behind it.
 
 A read is a value: it does not change when the variable is written later. Reads and writes of one
-    step
-are ordered by data and control edges only. Sums that steps add at once are never lost.
+step are ordered by data and control edges only. Sums that steps add at once are never lost.
 """
 
 from typing import Annotated

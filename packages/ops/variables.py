@@ -46,12 +46,10 @@ class Variable(Operators):
     """A tensor that keeps its value between steps.
 
     It has no value until its `initializer` has run (`global_variables_initializer` runs all), or a
-    checkpoint
-    is restored: to read it before is a failed-precondition error that names it and the line that
-        made it.
-    Wherever an Output is expected a variable is read; what was read does not change when the
-    variable is written later. Reads and writes of one step are ordered by data and control edges
-    only.
+    checkpoint is restored: to read it before is a failed-precondition error that names it and the
+    line that made it. Wherever an Output is expected a variable is read; what was read does not
+    change when the variable is written later. Reads and writes of one step are ordered by data and
+    control edges only.
 
     Attributes:
         handle: the Output that refers to the buffer.
@@ -299,8 +297,7 @@ def global_variables(scope: str | None = None) -> list[Variable]:
 
 
 def local_variables(scope: str | None = None) -> list[Variable]:
-    """The variables of one process, which no checkpoint holds; `scope` as for `global_variables`.
-    """
+    """The variables of one process, in no checkpoint; see `global_variables` for `scope`."""
     return get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 

@@ -21,7 +21,7 @@ class AdamOptimizer(Optimizer):
     the same with `_1`; the powers beta1^t and beta2^t are variables.
 
     Args:
-        learning_rate: a number or a scalar Output.
+        learning_rate: a number, a scalar Output or a Variable.
         beta1: decay of m, in [0, 1).
         beta2: decay of v, in [0, 1).
         epsilon: added to the denominator ("epsilon hat" of the paper).
@@ -29,7 +29,7 @@ class AdamOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: float | Output = 0.001,
+        learning_rate: float | Output | Variable = 0.001,
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-8,

@@ -9,10 +9,13 @@ class GradientDescentOptimizer(Optimizer):
     """variable -= learning_rate * gradient.
 
     Args:
-        learning_rate: a number or a scalar Output, such as a schedule of the global step.
+        learning_rate: a number, a scalar Output, such as a schedule of the global step, or a
+            Variable.
     """
 
-    def __init__(self, learning_rate: float | Output, name: str = "GradientDescent") -> None:
+    def __init__(
+        self, learning_rate: float | Output | Variable, name: str = "GradientDescent"
+    ) -> None:
         super().__init__(name)
         self._learning_rate = learning_rate
 

@@ -15,15 +15,15 @@ class MomentumOptimizer(Optimizer):
     et al., "On the importance of initialization and momentum in deep learning", 2013, section 2).
 
     Args:
-        learning_rate: a number or a scalar Output.
-        momentum: a number or a scalar Output, in [0, 1).
+        learning_rate: a number, a scalar Output or a Variable.
+        momentum: a number, a scalar Output or a Variable, in [0, 1).
         use_nesterov: whether to look ahead.
     """
 
     def __init__(
         self,
-        learning_rate: float | Output,
-        momentum: float | Output,
+        learning_rate: float | Output | Variable,
+        momentum: float | Output | Variable,
         name: str = "Momentum",
         use_nesterov: bool = False,
     ) -> None:

@@ -1,6 +1,6 @@
 """What all optimizers share: gradients for variables, slots, and one operation that does a step."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from qanat.autodiff import gradients
@@ -17,7 +17,7 @@ from qanat.core.graph import (
 from qanat.ops import cast, zeros
 from qanat.ops.variables import Variable
 
-GradsAndVars = Sequence[tuple[Any, Variable]]
+GradsAndVars = Iterable[tuple[Any, Variable]]
 
 
 class Optimizer:
@@ -97,9 +97,10 @@ class Optimizer:
         Raises:
             ValueError: no variable has a gradient.
         """
-        pairs = [(grad, variable) for grad, variable in grads_and_vars if grad is not None]
+        given = list(grads_and_vars)
+        pairs = [(grad, variable) for grad, variable in given if grad is not None]
         if not pairs:
-            names = ", ".join(variable.op.name for _, variable in grads_and_vars)
+            names = ", ".join(variable.op.name for _, variable in given)
             raise ValueError(
                 f"[{self._name}] expected a gradient for at least one variable, got none: the loss "
                 f"does not depend on {names or 'any'}"
@@ -166,6 +167,6 @@ class Optimizer:
 
 def as_hyperparameter(value: Any, like: Output) -> Output:
     """A learning rate or the like with the dtype of the gradient it is multiplied with."""
-    if isinstance(value, Output):
-        return value if value.dtype == like.dtype else cast(value, like.dtype)
+    if isinstance(value, Output | Variable):
+        return cast(value, like.dtype)
     return convert_to_tensor(value, dtype=like.dtype)

@@ -149,6 +149,17 @@ def test_the_rate_may_be_fed() -> None:
         assert session.run(x) == 0.75
 
 
+def test_the_rate_may_be_a_variable_of_another_dtype() -> None:
+    x, rate = Variable(np.float64(1.0)), Variable(np.float32(0.5), trainable=False)
+    optimizer = GradientDescentOptimizer(rate)
+    pairs = optimizer.compute_gradients(x * 2.0)
+    train = optimizer.apply_gradients((grad, variable) for grad, variable in pairs)
+    with Session() as session:
+        session.run(global_variables_initializer())
+        session.run(train)
+        assert session.run(x) == 0.0
+
+
 def test_variables_without_a_gradient_are_left_alone() -> None:
     x, y = Variable(1.0), Variable(7.0)
     train = GradientDescentOptimizer(1.0).minimize(x * 2.0)

@@ -36,8 +36,11 @@ def test_to_read_before_initialization_is_an_error_that_names_variable_and_line(
     session: Session,
 ) -> None:
     weights = Variable([1.0], name="layer/weights")
-    with pytest.raises(FailedPreconditionError, match=r"layer/weights.*variables_test\.py:\d+"):
-        session.run(weights + 1)
+    made = weights.op.user_line
+    used = weights + 1
+    with pytest.raises(FailedPreconditionError, match="layer/weights.*variables_test.py") as raised:
+        session.run(used)
+    assert f"'layer/weights' was made at {made} (node" in str(raised.value)
     session.run(weights.initializer)
     assert session.run(weights + 1) == [2.0]
 
