@@ -10,34 +10,26 @@
 namespace qanat::kernels_cpu {
 
 // Named as the graph ops are. Those before Less give the operands' type, the others bool.
-#define QANAT_BINARY_OPS(X)                                                                        \
-  X(Add)                                                                                           \
-  X(Sub)                                                                                           \
-  X(Mul)                                                                                           \
-  X(Div)                                                                                           \
-  X(FloorDiv)                                                                                      \
-  X(FloorMod)                                                                                      \
-  X(TruncateMod) X(Pow) X(Maximum) X(Minimum) X(SquaredDifference) X(DivNoNan) X(MulNoNan)         \
-      X(Xdivy) X(Atan2) X(TanhGrad) X(SigmoidGrad) X(SqrtGrad) X(RsqrtGrad) X(ReciprocalGrad)      \
-          X(ReluGrad) X(Relu6Grad) X(LeakyReluGrad) X(EluGrad) X(SeluGrad) X(SoftplusGrad)         \
-              X(SoftsignGrad) X(Less) X(LessEqual) X(Greater) X(GreaterEqual) X(Equal) X(NotEqual) \
-                  X(LogicalAnd) X(LogicalOr)
+// clang-format off
+#define QANAT_BINARY_OPS(X) \
+  X(Add) X(Sub) X(Mul) X(Div) X(FloorDiv) X(FloorMod) X(TruncateMod) X(Pow) X(Maximum) \
+  X(Minimum) X(SquaredDifference) X(DivNoNan) X(MulNoNan) X(Xdivy) X(Atan2) X(TanhGrad) \
+  X(SigmoidGrad) X(SqrtGrad) X(RsqrtGrad) X(ReciprocalGrad) X(ReluGrad) X(Relu6Grad) \
+  X(LeakyReluGrad) X(EluGrad) X(SeluGrad) X(SoftplusGrad) X(SoftsignGrad) X(Less) X(LessEqual) \
+  X(Greater) X(GreaterEqual) X(Equal) X(NotEqual) X(LogicalAnd) X(LogicalOr)
+// clang-format on
 enum class BinaryOp {
 #define QANAT_ENUMERATOR(name) k##name,
   QANAT_BINARY_OPS(QANAT_ENUMERATOR)
 };
 
-#define QANAT_UNARY_OPS(X)                                                                         \
-  X(Neg)                                                                                           \
-  X(Abs)                                                                                           \
-  X(Sign)                                                                                          \
-  X(Square)                                                                                        \
-  X(Exp)                                                                                           \
-  X(Expm1)                                                                                         \
-  X(Log) X(Log1p) X(Sqrt) X(Rsqrt) X(Reciprocal) X(Sin) X(Cos) X(Tan) X(Asin) X(Acos) X(Atan)      \
-      X(Sinh) X(Cosh) X(Tanh) X(Sigmoid) X(Erf) X(Erfc) X(Floor) X(Ceil) X(Round) X(Relu) X(Relu6) \
-          X(LeakyRelu) X(Elu) X(Selu) X(Softplus) X(Softsign) X(IsNan) X(IsInf) X(IsFinite)        \
-              X(LogicalNot)
+// clang-format off
+#define QANAT_UNARY_OPS(X) \
+  X(Neg) X(Abs) X(Sign) X(Square) X(Exp) X(Expm1) X(Log) X(Log1p) X(Sqrt) X(Rsqrt) X(Reciprocal) \
+  X(Sin) X(Cos) X(Tan) X(Asin) X(Acos) X(Atan) X(Sinh) X(Cosh) X(Tanh) X(Sigmoid) X(Erf) X(Erfc) \
+  X(Floor) X(Ceil) X(Round) X(Relu) X(Relu6) X(LeakyRelu) X(Elu) X(Selu) X(Softplus) X(Softsign) \
+  X(IsNan) X(IsInf) X(IsFinite) X(LogicalNot)
+// clang-format on
 enum class UnaryOp {
   QANAT_UNARY_OPS(QANAT_ENUMERATOR)
 #undef QANAT_ENUMERATOR

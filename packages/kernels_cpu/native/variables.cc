@@ -53,7 +53,7 @@ class ReadVariableKernel final : public Kernel {
 class ReadVariableOrElseKernel final : public Kernel {
  public:
   explicit ReadVariableOrElseKernel(KernelInit& init) {
-    if (expect_arity(init, 2, 1)) expect_handle(init);
+    if (expect_arity(init, 2, 1) && expect_handle(init)) expect_output_dtype(init, 1, 0);
   }
 
   void compute(KernelContext& context) override {

@@ -255,7 +255,7 @@ def test_resources_are_shared_by_runtimes_and_cleared() -> None:
 
 
 def test_a_failing_node_is_named(runtime: Any) -> None:
-    fail = ("f", "TestFail", [], [], {"message": b"expected luck, got none"}, [FLOAT32])
+    fail: _native.Node = ("f", "TestFail", [], [], {"message": b"expected luck, got none"}, [FLOAT32])
     executable = _native.Executable(runtime, [const(np.float32(1)), fail], [(1, 0)], [])
     for _ in range(3):
         with pytest.raises(_native.StatusError) as caught:
@@ -265,7 +265,7 @@ def test_a_failing_node_is_named(runtime: Any) -> None:
 
 
 def test_a_message_may_hold_any_bytes(runtime: Any) -> None:
-    fail = ("f", "TestFail", [], [], {"message": b"\xff\xfe"}, [FLOAT32])
+    fail: _native.Node = ("f", "TestFail", [], [], {"message": b"\xff\xfe"}, [FLOAT32])
     with pytest.raises(_native.StatusError, match="\ufffd\ufffd"):
         _native.Executable(runtime, [fail], [(0, 0)], []).run([])
 
@@ -285,7 +285,7 @@ def test_attrs_of_any_kind_are_taken(runtime: Any) -> None:
         "index": 0, "none": None, "mixed": [1, b"a"], "shapes": [("shape", [1, None])], "empty": [],
         "floats": [1, 2.5], "strings": [b"a"], "shape": ("shape", None), "flag": True,
     }  # fmt: skip
-    node = ("arg", "_Arg", [], [], attrs, [FLOAT32])
+    node: _native.Node = ("arg", "_Arg", [], [], attrs, [FLOAT32])
     assert _native.Executable(runtime, [node], [(0, 0)], []).run([1.0]) == [1]
 
 

@@ -136,13 +136,14 @@ class Rows {
       const int64_t source_row = c_.h.origin(y) + i;
       Range copied = {0, 0};
       if (source_row >= 0 && source_row < c_.h.source_size && inside.size() > 0) copied = inside;
-      const T* from = c_.source + ((image * c_.h.source_size + source_row) * c_.w.source_size +
-                                   c_.w.first_tap) *
-                                      c_.source_channels;
+      // Where the band's first column would be: not in the map, maybe, so an index and no pointer.
+      const int64_t from =
+          ((image * c_.h.source_size + source_row) * c_.w.source_size + c_.w.first_tap) *
+          c_.source_channels;
       for (int64_t j = 0; j < copied.begin * c_.source_channels; ++j) to[j] = 0;
       for (int64_t j = copied.begin * c_.source_channels; j < copied.end * c_.source_channels;
            ++j) {
-        to[j] = from[j];
+        to[j] = c_.source[from + j];
       }
       for (int64_t j = copied.end * c_.source_channels; j < width * c_.source_channels; ++j) {
         to[j] = 0;
