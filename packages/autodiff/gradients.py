@@ -7,7 +7,7 @@ Systems" (2015), section 4.1; Baydin et al., "Automatic Differentiation in Machi
 Survey" (2018), section 3.2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -15,6 +15,7 @@ from qanat.autodiff.differentiable import is_differentiable, value_dtype
 from qanat.autodiff.partials import Partials
 from qanat.autodiff.paths import Paths
 from qanat.autodiff.rules import input_gradients
+from qanat.core.constants import describe
 from qanat.core.graph import Operation, Output, colocate_with, convert_to_tensor, name_scope
 from qanat.ops import ones_like
 from qanat.ops.variables import Variable
@@ -89,12 +90,22 @@ def _outputs(values: Any) -> list[Output]:
 
 
 def _as_list(values: Any) -> list[Any]:
-    return [values] if isinstance(values, Output | Variable) else list(values)
+    if isinstance(values, Output | Variable):
+        return [values]
+    if isinstance(values, Iterable) and not isinstance(values, str):
+        return list(values)
+    raise TypeError(
+        f"[gradients] expected Outputs, Variables or lists of them, got {describe(values)}"
+    )
 
 
 def _check_arguments(ys: Sequence[Output], xs: Sequence[Output]) -> None:
     for role, outputs in (("y", ys), ("x", xs)):
         for output in outputs:
+            if not isinstance(output, Output):
+                raise TypeError(
+                    f"[gradients] expected Outputs or Variables as {role}s, got {describe(output)}"
+                )
             if not is_differentiable(output):
                 raise TypeError(
                     f"[gradients] expected floating-point or complex {role}s, got "

@@ -246,6 +246,15 @@ def test_integer_y_and_x() -> None:
         gradients(x, i)
 
 
+def test_what_is_no_output() -> None:
+    x = constant(1.0)
+    for other in (None, "x:0", x.op):
+        with pytest.raises(TypeError, match="expected Outputs, Variables or lists of them, got "):
+            gradients(x, other)
+    with pytest.raises(TypeError, match="expected Outputs or Variables as xs, got 3"):
+        gradients(x, [3])
+
+
 def test_wrong_number_of_grad_ys() -> None:
     x = constant(1.0)
     with pytest.raises(ValueError, match="expected 1 grad_ys, one a y, got 2"):

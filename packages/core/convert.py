@@ -1,12 +1,13 @@
 """From whatever users give to Outputs: the protocol that variables and their like join."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from qanat.core import signature, user_line
 from qanat.core.constants import describe, to_array
 from qanat.core.default_graph import get_default_graph
 from qanat.core.dtypes import DType, as_dtype
+from qanat.core.errors import raise_located
 from qanat.core.operation import Operation, Output
 from qanat.core.shapes import TensorShape
 
@@ -92,11 +93,20 @@ def convert_to_tensor(
             except (TypeError, ValueError):
                 array = None
         if array is None:
-            array = to_array(value, wanted)
+            try:
+                array = to_array(value, wanted)
+            except (TypeError, ValueError) as error:
+                _raise(error, name)
         return constant_node(get_default_graph(), array, name, free=name is None)
     if wanted is not None and output.dtype is not wanted:
-        raise TypeError(f"expected {wanted.name}, got {output!r}")
+        message = f"expected {wanted.name}, got {output!r}; qn.cast changes types"
+        _raise(TypeError(message), name)
     return output
+
+
+def _raise(error: Exception, name: str | None) -> NoReturn:
+    line = user_line.describe(user_line.capture())
+    raise_located(error, "convert_to_tensor", name, line)
 
 
 def as_graph_element(value: Any) -> Operation | Output:

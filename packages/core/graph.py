@@ -315,12 +315,14 @@ class Graph:
                 dependencies within the block.
 
         Raises:
-            TypeError: something else is among them.
+            TypeError: they are no list, or something else is among them.
             ValueError: one is of another graph.
         """
         scopes = self._local.scopes
         if control_inputs is None:
             return changed(scopes, control=())
+        if isinstance(control_inputs, (str, Output, Operation)):
+            raise TypeError(f"control_inputs: expected a list, got {control_inputs!r}")
         elements = [self.as_graph_element(value) for value in control_inputs]
         ops = dict.fromkeys(e.op if isinstance(e, Output) else e for e in elements)
         if not ops:

@@ -118,6 +118,11 @@ def test_control_dependencies() -> None:
         with pytest.raises(TypeError, match="expected an Output, an Operation or"):
             with control_dependencies([3]):
                 pass
+        with pytest.raises(
+            TypeError, match="control_inputs: expected a list, got <qn.Output 'Ident"
+        ):
+            with control_dependencies(d):
+                pass
 
 
 def test_devices() -> None:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from qanat.core import base_ops
+from qanat.core import base_ops, dtypes
 from qanat.core.errors import ShapeError
 from qanat.core.graph import GraphKeys, Output, add_to_collection, convert_to_tensor
 from qanat.ops import (
@@ -73,8 +73,10 @@ def dense(
 
     Raises:
         ShapeError: the number of features is not known.
+        TypeError: inputs are not floating-point.
     """
     inputs = convert_to_tensor(inputs)
+    _require_numbers(inputs, "dense")
     features = inputs.shape[-1] if inputs.shape.rank else None
     if features is None:
         raise ShapeError(f"[dense] expected inputs with a known last dimension, got {inputs.shape}")
@@ -101,6 +103,12 @@ def dense(
             )
             result = activations.bias_add(result, bias)
         return _finished(result, activation, activity_regularizer)
+
+
+def _require_numbers(inputs: Output, layer: str) -> None:
+    """Weights of integers cannot be trained."""
+    if inputs.dtype not in dtypes.FLOATING | dtypes.COMPLEX:
+        raise TypeError(f"[{layer}] expected floating-point inputs, got {inputs!r}; cast them")
 
 
 def _times(inputs: Output, kernel: Any) -> Output:
@@ -163,6 +171,7 @@ def conv2d(
     """
     _require_channels_last(data_format)
     inputs = convert_to_tensor(inputs)
+    _require_numbers(inputs, "conv2d")
     channels = inputs.shape.with_rank(4)[-1]
     if channels is None:
         raise ShapeError(f"[conv2d] expected a known number of channels, got {inputs.shape}")

@@ -30,6 +30,8 @@ def test_dense_on_any_rank() -> None:
     assert _names() == ["dense/kernel", "dense/bias", "dense_1/kernel", "dense_1/bias"]
     with pytest.raises(ShapeError, match="known last dimension"):
         layers.dense(placeholder(dtypes.float32, [2, None]), 4)
+    with pytest.raises(TypeError, match=r"\[dense\] expected floating-point inputs, got .*int32"):
+        layers.dense(placeholder(dtypes.int32, [2, 3]), 4)
 
 
 def test_conv2d_and_pools() -> None:

@@ -201,9 +201,16 @@ def softmax_cross_entropy_with_logits_v2(
         if at is not None and rank is not None and at != rank - 1:
             order = [*(i for i in range(rank) if i != at), at]
             logits, labels = (arranging.transpose(x, order) for x in (logits, labels))
-        merge(logits.shape, labels.shape)
+        _require_shape(labels, logits.shape, "softmax_cross_entropy_with_logits_v2")
         loss = softmax_cross_entropy_op(_as_rows(logits), _as_rows(labels))[0]
         return loss if rank == 2 else shaping.reshape(loss, _leading_shape(logits))
+
+
+def _require_shape(labels: Output, shape: TensorShape, function: str) -> None:
+    if not labels.shape.is_compatible_with(shape):
+        raise ShapeError(
+            f"[{function}] expected labels of shape {shape}, as the logits have, got {labels.shape}"
+        )
 
 
 def _as_rows(x: Output) -> Output:
@@ -264,7 +271,8 @@ def sparse_softmax_cross_entropy_with_logits(
             return sparse_softmax_cross_entropy_op(logits, labels)[0]
         rows = shaping.reshape(labels, [-1])
         if logits.shape.rank:
-            merge(logits.shape[:-1], labels.shape)
+            shape = logits.shape[:-1]
+            _require_shape(labels, shape, "sparse_softmax_cross_entropy_with_logits")
         loss = sparse_softmax_cross_entropy_op(_as_rows(logits), rows)[0]
         return shaping.reshape_like(loss, labels)
 
@@ -288,7 +296,7 @@ def sigmoid_cross_entropy_with_logits(
     with name_scope(name, "logistic_loss", [logits, labels]):
         logits = convert_to_tensor(logits)
         labels = convert_to_tensor(labels, dtype=logits.dtype)
-        merge(logits.shape, labels.shape)
+        _require_shape(labels, logits.shape, "sigmoid_cross_entropy_with_logits")
         return activations.softplus(logits) - logits * labels
 
 

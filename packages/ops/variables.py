@@ -8,6 +8,7 @@ import numpy as np
 from qanat.core import base_ops, dtypes
 from qanat.core.convert import register_tensor_conversion_function
 from qanat.core.dtypes import DType
+from qanat.core.errors import ShapeError
 from qanat.core.graph import (
     Graph,
     GraphKeys,
@@ -105,7 +106,11 @@ class Variable(Operators):
             name_scope(name, "Variable", _outputs(initial_value)) as scope,
         ):
             value = _initial(initial_value, wanted)
-            as_shape(expected_shape).assert_is_compatible_with(value.shape)
+            if not as_shape(expected_shape).is_compatible_with(value.shape):
+                raise ShapeError(
+                    f"[Variable] expected an initial value of shape {as_shape(expected_shape)} for "
+                    f"{scope[:-1]!r}, got {value.shape}"
+                )
             self._build(graph, scope, value, value.shape if validate_shape else UNKNOWN)
         keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
         if trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:

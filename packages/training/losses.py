@@ -236,6 +236,7 @@ def _alike(labels: Any, predictions: Any) -> tuple[Output, Output]:
     labels = cast(labels, predictions.dtype)
     if not labels.shape.is_compatible_with(predictions.shape):
         raise ValueError(
-            f"expected labels of the predictions' shape {predictions.shape}, got {labels.shape}"
+            f"[losses] expected labels of the predictions' shape {predictions.shape}, got "
+            f"{labels.shape}"
         )
     return labels, predictions
