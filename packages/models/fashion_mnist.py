@@ -30,7 +30,7 @@ flags.DEFINE_integer("epochs", 5, "Passes over the training images, in all.", lo
 flags.DEFINE_integer(
     "steps", None, "Steps of training, in all, instead of --epochs.", lower_bound=0
 )
-flags.DEFINE_float("learning_rate", 0.02, "In the first epoch.", lower_bound=0)
+flags.DEFINE_float("learning_rate", 0.05, "In the first epoch.", lower_bound=0)
 flags.DEFINE_float(
     "decay", 0.7, "The learning rate is multiplied by this after each epoch.", lower_bound=0
 )
