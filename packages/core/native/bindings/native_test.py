@@ -255,7 +255,8 @@ def test_resources_are_shared_by_runtimes_and_cleared() -> None:
 
 
 def test_a_failing_node_is_named(runtime: Any) -> None:
-    fail: _native.Node = ("f", "TestFail", [], [], {"message": b"expected luck, got none"}, [FLOAT32])
+    attrs = {"message": b"expected luck, got none"}
+    fail: _native.Node = ("f", "TestFail", [], [], attrs, [FLOAT32])
     executable = _native.Executable(runtime, [const(np.float32(1)), fail], [(1, 0)], [])
     for _ in range(3):
         with pytest.raises(_native.StatusError) as caught:
