@@ -30,11 +30,11 @@ flags.DEFINE_integer("epochs", 5, "Passes over the training images, in all.", lo
 flags.DEFINE_integer(
     "steps", None, "Steps of training, in all, instead of --epochs.", lower_bound=0
 )
-flags.DEFINE_float("learning_rate", 0.05, "In the first epoch.", lower_bound=0)
+flags.DEFINE_float("learning_rate", 0.001, "In the first epoch.", lower_bound=0)
 flags.DEFINE_float(
     "decay", 0.7, "The learning rate is multiplied by this after each epoch.", lower_bound=0
 )
-flags.DEFINE_enum("optimizer", "momentum", ["sgd", "momentum", "adam"], "How to step.")
+flags.DEFINE_enum("optimizer", "adam", ["sgd", "momentum", "adam"], "How to step.")
 flags.DEFINE_float("momentum", 0.9, "For --optimizer=momentum.", lower_bound=0, upper_bound=1)
 flags.DEFINE_string(
     "data_dir", None, "Folder of the four IDX files; by default the data that Bazel fetched."
