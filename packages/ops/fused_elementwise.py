@@ -12,10 +12,9 @@ a variable's value, `h1-=` and `h1+=` change it, `out=` gives the node's output.
 from functools import reduce
 from typing import Annotated
 
-from qanat.core import dtypes
 from qanat.core.dtypes import DType
 from qanat.core.op_def import In, OpDef, Shapes, lookup, op
-from qanat.core.passes.optimise import Rewriter, rewrite
+from qanat.core.passes.optimise import JOINED_DTYPES, Rewriter, rewrite
 from qanat.core.passes.step_graph import Node, Ref
 from qanat.core.shapes import TensorShape
 
@@ -25,8 +24,6 @@ Handles = Annotated[list[In], "H * resource"]
 # What a program may end with: how an update of a variable is written.
 _UPDATES = {"AssignVariableOp": "=", "AssignAddVariableOp": "+=", "AssignSubVariableOp": "-="}
 _READ = "ReadVariableOp"
-# The halves are computed in float32 and rounded after each op: nothing is gained by joining them.
-_DTYPES = frozenset({dtypes.float32, dtypes.float64})
 # Keeps the program's tiles within the L1 cache.
 _MOST_NODES = 48
 
@@ -34,7 +31,7 @@ _MOST_NODES = 48
 @op(
     "_FusedElementwise",
     outputs="outputs: M * T",
-    T=_DTYPES,
+    T=JOINED_DTYPES,
     stateful=True,
     differentiable=False,
 )
@@ -77,14 +74,22 @@ def fuse_elementwise(step: Rewriter, node: Node) -> None:
 
 
 class _Region:
-    """Nodes of one shape, dtype and device that become one program."""
+    """Nodes of one shape, dtype and device that become one program.
+
+    Attributes:
+        nodes: by name.
+        updates: by the handle of the variable that each changes; one a variable.
+    """
 
     def __init__(self, step: Rewriter, root: Node, shape: TensorShape, dtype: DType) -> None:
         self.step = step
         self.root = root
         self.shape = shape
         self.dtype = dtype
-        self.nodes: dict[str, Node] = {root.name: root}
+        self.nodes: dict[str, Node] = {}
+        self.updates: dict[Ref, Node] = {}
+        self._read: set[Ref] = set()
+        self._add(root)
 
     @classmethod
     def around(cls, step: Rewriter, root: Node) -> "_Region | None":
@@ -96,23 +101,14 @@ class _Region:
             shape, dtype = root.shapes[0], root.dtypes[0]
         else:
             return None
-        if not shape.is_fully_defined() or dtype not in _DTYPES:
+        if not shape.is_fully_defined() or dtype not in JOINED_DTYPES:
             return None
         region = cls(step, root, shape, dtype)
-        return region if all(map(region._is_operand, region.values(root))) else None
-
-    def updates(self) -> list[Node]:
-        return [node for node in self.nodes.values() if node.op in _UPDATES]
-
-    def values(self, node: Node) -> tuple[Ref, ...]:
-        """The inputs that are computed with."""
-        if node.op in _UPDATES:
-            return node.inputs[1:]
-        return () if node.op == _READ else node.inputs
+        return region if all(map(region._is_operand, _values(root))) else None
 
     def grow(self) -> None:
         """Takes in nodes until none fits; one that does not may do so once others are in."""
-        waiting = dict.fromkeys(self.values(self.root))
+        waiting = dict.fromkeys(filter(self._may_fit, _values(self.root)))
         found = True
         while found:
             found = False
@@ -120,54 +116,71 @@ class _Region:
                 new = [] if ref.node in self.nodes else self._take(self.step.producer(ref))
                 if new or ref.node in self.nodes:
                     del waiting[ref]
-                    waiting.update((r, None) for node in new for r in self.values(node))
+                    uses = (ref for node in new for ref in _values(node))
+                    waiting.update(dict.fromkeys(filter(self._may_fit, uses)))
                     found = found or bool(new)
 
     def is_closed(self) -> bool:
         """Whether a variable that is replaced is also read here: only then it surely has a value of
         this shape already."""
-        read = {node.inputs[0] for node in self.nodes.values() if node.op == _READ}
-        replaced = [node for node in self.updates() if _UPDATES[node.op] == "="]
-        return all(node.inputs[0] in read for node in replaced)
+        return all(
+            handle in self._read or _UPDATES[update.op] != "="
+            for handle, update in self.updates.items()
+        )
+
+    def _add(self, node: Node) -> None:
+        self.nodes[node.name] = node
+        if node.op in _UPDATES:
+            self.updates[node.inputs[0]] = node
+        elif node.op == _READ:
+            self._read.add(node.inputs[0])
 
     def _take(self, node: Node) -> list[Node]:
-        """Takes a node in, and updates that use it; gives what it took."""
-        if not self._fits(node):
+        """Takes in a node that may fit, and updates that use it, if nobody else does; gives what it
+        took."""
+        if node.op == _READ and node.inputs[0] not in self.updates:
             return []
-        more = {node.name: node}
+        updates: dict[Ref, Node] = {}
         for name in self.step.consumers(node):
-            user = self.step.nodes[name]
-            if name not in self.nodes and self._is_new_update(user, node, more):
-                more[name] = user
-        if len(self.nodes) + len(more) > _MOST_NODES:
+            if name not in self.nodes:
+                user = self.step.nodes[name]
+                if not self._is_new_update(user, node) or user.inputs[0] in updates:
+                    return []
+                updates[user.inputs[0]] = user
+        new = [node, *updates.values()]
+        if self.step.is_wanted(node) or len(self.nodes) + len(new) > _MOST_NODES:
             return []
-        self.nodes.update(more)
-        if self.step.is_private(node, self.nodes):
-            return list(more.values())
-        for name in more:
-            del self.nodes[name]
-        return []
+        for taken in new:
+            self._add(taken)
+        return new
 
-    def _fits(self, node: Node) -> bool:
-        if node.device != self.root.device or len(node.dtypes) != 1:
+    def _may_fit(self, ref: Ref) -> bool:
+        """Whether what makes a value is of the region's kind, whoever else uses it."""
+        node = self.step.producer(ref)
+        if len(node.dtypes) != 1 or node.dtypes[0] is not self.dtype:
             return False
-        if node.dtypes[0] is not self.dtype or node.shapes[0] != self.shape:
+        if node.shapes[0] != self.shape or node.device != self.root.device:
             return False
-        if node.op == _READ:
-            return any(update.inputs[0] == node.inputs[0] for update in self.updates())
-        return is_fusible(node.op_def) and all(map(self._is_operand, node.inputs))
+        return node.op == _READ or (
+            is_fusible(node.op_def) and all(map(self._is_operand, node.inputs))
+        )
 
     def _is_operand(self, ref: Ref) -> bool:
         shape = self.step.producer(ref).shapes[ref.port]
         return shape == self.shape or _is_single(shape)
 
-    def _is_new_update(self, user: Node, value: Node, more: dict[str, Node]) -> bool:
+    def _is_new_update(self, user: Node, value: Node) -> bool:
         """Whether a user of `value` updates a variable that nothing here updates yet."""
         if user.op not in _UPDATES or user.inputs[1].node != value.name:
             return False
-        known = (*self.nodes.values(), *more.values())
-        updated = [node.inputs[0] for node in known if node.op in _UPDATES]
-        return user.device == self.root.device and user.inputs[0] not in updated
+        return user.device == self.root.device and user.inputs[0] not in self.updates
+
+
+def _values(node: Node) -> tuple[Ref, ...]:
+    """The inputs that are computed with."""
+    if node.op in _UPDATES:
+        return node.inputs[1:]
+    return () if node.op == _READ else node.inputs
 
 
 def _is_single(shape: TensorShape) -> bool:
@@ -187,8 +200,8 @@ class _Program:
         order = [n for n in region.step.order(region.nodes) if n.op not in _UPDATES]
         for node in order:
             self._names[node.name] = self._compute(node)
-        for update in region.updates():
-            handle = self._number(self._handles, update.inputs[0])
+        for ref, update in region.updates.items():
+            handle = self._number(self._handles, ref)
             self._text.append(f"h{handle}{_UPDATES[update.op]}{self._operand(update.inputs[1])}")
 
     def node(self) -> tuple[Node, dict[Ref, Ref]]:

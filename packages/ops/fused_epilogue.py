@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
-from qanat.core import dtypes
 from qanat.core.op_def import In, Shapes, lookup, op
-from qanat.core.passes.optimise import Rewriter, rewrite
+from qanat.core.passes.optimise import JOINED_DTYPES, Rewriter, rewrite
 from qanat.core.passes.step_graph import Node, Ref
 from qanat.ops.convolution import Padding, conv2d_op
 from qanat.ops.linalg import mat_mul
@@ -15,10 +14,9 @@ Activation = Literal["", "Relu"]
 
 # The op that stands for a product with an epilogue, by the product's.
 _FUSED: Final = {"Conv2D": "_FusedConv2D", "MatMul": "_FusedMatMul"}
-_DTYPES = {dtypes.float32, dtypes.float64}
 
 
-@op("_FusedConv2D", outputs="output: T", T=_DTYPES, differentiable=False)
+@op("_FusedConv2D", outputs="output: T", T=JOINED_DTYPES, differentiable=False)
 def fused_conv2d(
     input: T,
     filter: T,
@@ -43,7 +41,7 @@ def fused_conv2d(
     return shapes
 
 
-@op("_FusedMatMul", outputs="product: T", T=_DTYPES, differentiable=False)
+@op("_FusedMatMul", outputs="product: T", T=JOINED_DTYPES, differentiable=False)
 def fused_mat_mul(
     a: T,
     b: T,

@@ -13,6 +13,7 @@ use.
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
+from qanat.core import dtypes
 from qanat.core.device_name import DeviceName
 from qanat.core.kernel_table import KernelTable
 from qanat.core.passes.step_graph import Node, Ref, StepGraph
@@ -20,6 +21,9 @@ from qanat.core.passes.step_graph import Node, Ref, StepGraph
 # An epilogue joins the op that makes the values it is applied to; what is left of the pointwise ops
 # joins into programs.
 STAGES: Final = ("epilogue", "elementwise")
+# What kernels that join ops compute with. The halves are computed in float32 and rounded after each
+# op: nothing is gained by joining them.
+JOINED_DTYPES: Final = frozenset({dtypes.float32, dtypes.float64})
 
 Rule = Callable[["Rewriter", Node], None]
 
@@ -68,8 +72,9 @@ class Rewriter:
         self.nodes: dict[str, Node] = dict(graph.nodes)
         self._graph = graph
         self._kernels = kernels
+        # Dicts for sets: a plan is the same in every process.
         self._consumers = {
-            name: {node.name for node in nodes} for name, nodes in graph.consumers.items()
+            name: {node.name: None for node in nodes} for name, nodes in graph.consumers.items()
         }
         self._position = {name: i for i, name in enumerate(graph.nodes)}
         self._fetches = list(graph.fetches)
@@ -88,10 +93,14 @@ class Rewriter:
         """The names of the nodes that use its outputs or wait for it."""
         return self._consumers[node.name]
 
+    def is_wanted(self, node: Node) -> bool:
+        """Whether the step gives a value of the node, or runs it for its effect."""
+        return node.name in self._visible
+
     def is_private(self, node: Node, region: Collection[str]) -> bool:
         """Whether nobody outside the region sees a value of the node or waits for it."""
         users = self._consumers[node.name]
-        return node.name not in self._visible and all(user in region for user in users)
+        return not self.is_wanted(node) and all(user in region for user in users)
 
     def replace(self, region: Collection[str], new: Node, outputs: Mapping[Ref, Ref]) -> bool:
         """Puts one node in the place of a region, if that is possible.
@@ -110,7 +119,9 @@ class Rewriter:
         """
         inside = set(region)
         last = max(self._position[name] for name in inside)
-        users = {user for name in inside for user in self._consumers[name]} - inside
+        users = {
+            user: None for name in region for user in self._consumers[name] if user not in inside
+        }
         if any(self._position[user] < last for user in users):
             return False
         kind = DeviceName.from_string(new.device).device_type or ""
@@ -138,11 +149,11 @@ class Rewriter:
     def _exchange(self, inside: set[str], new: Node, position: int) -> None:
         for name in inside:
             for used in self._uses(self.nodes.pop(name)):
-                self._consumers[used].discard(name)
+                self._consumers[used].pop(name, None)
         self.nodes[new.name] = new
         self._position[new.name] = position
         for used in self._uses(new):
-            self._consumers[used].add(new.name)
+            self._consumers[used][new.name] = None
 
     def _uses(self, node: Node) -> list[str]:
         return [*(ref.node for ref in node.inputs), *node.control_inputs]

@@ -7,6 +7,7 @@ node. The first feasible device in order of preference wins.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from qanat.core import dtypes
 from qanat.core.attrs import as_text
@@ -26,13 +27,23 @@ class _Group:
     def constraint(self) -> DeviceName | Node:
         """What all user constraints ask together, or the node whose constraint contradicts
         others."""
-        merged: DeviceName = DeviceName()
+        first_with: dict[str, Node] = {}
         for node in self.nodes:
-            both = merged.intersect(DeviceName.from_string(node.device))
-            if both is None:
-                return node
-            merged = both
-        return merged
+            first_with.setdefault(node.device, node)
+        met = _intersection(tuple(first_with))
+        return met if isinstance(met, DeviceName) else first_with[met]
+
+
+@lru_cache(maxsize=1024)
+def _intersection(devices: tuple[str, ...]) -> DeviceName | str:
+    """What constraints ask together, or the first that contradicts those before it."""
+    merged = DeviceName()
+    for device in devices:
+        both = merged.intersect(DeviceName.from_string(device))
+        if both is None:
+            return device
+        merged = both
+    return merged
 
 
 def place(

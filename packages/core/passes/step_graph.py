@@ -10,7 +10,7 @@ the device after "@", and the type and shape of each output.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -32,8 +32,7 @@ class Ref(NamedTuple):
         return f"{self.node}:{self.port}" if self.port else self.node
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One operation of a step.
 
     Attributes:
@@ -60,7 +59,7 @@ class Node:
 
     def replace(self, **changes: Any) -> "Node":
         """This node with other fields."""
-        return replace(self, **changes)
+        return self._replace(**changes)
 
     def __str__(self) -> str:
         attrs = ", ".join(f"{name}={_show(value)}" for name, value in sorted(self.attrs.items()))
