@@ -118,8 +118,10 @@ void multiply_integers(KernelContext& context, const Sizes& sizes, int64_t count
              });
 }
 
+// Integers have no epilogue.
 void multiply_tensors(KernelContext& context, const Sizes& sizes, int64_t count,
-                      const TensorView& a, const TensorView& b, const TensorView& c) {
+                      const TensorView& a, const TensorView& b, const TensorView& c,
+                      const TensorView* bias = nullptr, bool relu = false) {
   if (c.num_elements() == 0) return;
   if (c.dtype == DType::kInt32) {
     return multiply_integers(context, sizes, count, a.as<int32_t>(), b.as<int32_t>(),
@@ -133,47 +135,24 @@ void multiply_tensors(KernelContext& context, const Sizes& sizes, int64_t count,
     using C = typename decltype(tag)::type;
     const C* left = widened<C>(context, a);
     const C* right = widened<C>(context, b);
+    const C* added = bias == nullptr ? nullptr : widened<C>(context, *bias);
     const WidenedOutput<C> out(context, c);
     if (context.failed()) return;
-    multiply<C>(context, sizes, count, left, right, out.data());
+    multiply<C>(context, sizes, count, left, right, out.data(), {added, relu});
     out.commit();
   });
 }
 
+// a · b, and activation(a · b + bias) where fused.
+template <bool kFused>
 class MatMulKernel final : public Kernel {
  public:
   explicit MatMulKernel(KernelInit& init)
-      : transpose_a_(init.bool_attr("transpose_a")), transpose_b_(init.bool_attr("transpose_b")) {
-    if (!expect_arity(init, 2, 1)) return;
-    expect_same_dtype(init, 0, 1);
-    expect_output_dtype(init, 0, 0);
-  }
-
-  void compute(KernelContext& context) override {
-    const TensorView &a = context.input(0), &b = context.input(1);
-    Sizes sizes;
-    if (!expect_rank(context, 0, 2, "a") || !expect_rank(context, 1, 2, "b")) return;
-    if (!read_sizes(context, a.shape, b.shape, transpose_a_, transpose_b_, &sizes)) return;
-    Shape shape;
-    if (!add_product(context, sizes, &shape)) return;
-    TensorView* out = context.output(0, shape);
-    if (out != nullptr) multiply_tensors(context, sizes, 1, a, b, *out);
-  }
-
- private:
-  bool transpose_a_, transpose_b_;
-};
-
-// activation(a · b + bias).
-template <typename T>
-class FusedMatMulKernel final : public Kernel {
- public:
-  explicit FusedMatMulKernel(KernelInit& init)
       : transpose_a_(init.bool_attr("transpose_a")),
         transpose_b_(init.bool_attr("transpose_b")),
-        relu_(init.string_attr("activation") == "Relu") {
-    if (!expect_arity(init, 3, 1)) return;
-    for (int i = 0; i < 3; ++i) expect_dtype(init, i, dtype_of<T>, "a, b and a bias");
+        relu_(kFused && init.string_attr("activation") == "Relu") {
+    if (!expect_arity(init, kFused ? 3 : 2, 1)) return;
+    expect_same_dtype(init, 0, kFused ? 2 : 1);
     expect_output_dtype(init, 0, 0);
   }
 
@@ -182,13 +161,12 @@ class FusedMatMulKernel final : public Kernel {
     Sizes sizes;
     if (!expect_rank(context, 0, 2, "a") || !expect_rank(context, 1, 2, "b")) return;
     if (!read_sizes(context, a.shape, b.shape, transpose_a_, transpose_b_, &sizes)) return;
-    if (!expect_vector(context, 2, "a bias", sizes.n)) return;
+    if (kFused && !expect_vector(context, 2, "a bias", sizes.n)) return;
     Shape shape;
     if (!add_product(context, sizes, &shape)) return;
     TensorView* out = context.output(0, shape);
-    if (out == nullptr || out->num_elements() == 0) return;
-    multiply<T>(context, sizes, 1, a.as<T>(), b.as<T>(), out->as<T>(),
-                {context.input(2).as<T>(), relu_});
+    if (out == nullptr) return;
+    multiply_tensors(context, sizes, 1, a, b, *out, kFused ? &context.input(2) : nullptr, relu_);
   }
 
  private:
@@ -235,10 +213,9 @@ class BatchMatMulKernel final : public Kernel {
 
 void register_matmul(KernelRegistry& registry) {
   constexpr DTypes kMultiplied = kFloats | kHalves | kIndices;
-  add_each<MatMulKernel>(registry, "MatMul", "T", kMultiplied, kExpensive);
+  add_each<MatMulKernel<false>>(registry, "MatMul", "T", kMultiplied, kExpensive);
   add_each<BatchMatMulKernel>(registry, "BatchMatMul", "T", kMultiplied, kExpensive);
-  registry.add<FusedMatMulKernel<float>>("_FusedMatMul", {{"T", DType::kFloat32}}, kExpensive);
-  registry.add<FusedMatMulKernel<double>>("_FusedMatMul", {{"T", DType::kFloat64}}, kExpensive);
+  add_each<MatMulKernel<true>>(registry, "_FusedMatMul", "T", kFloats, kExpensive);
 }
 
 }  // namespace qanat::kernels_cpu
