@@ -85,9 +85,13 @@ def qanat_simd_library(name, srcs, hdrs = [], deps = [], copts = [], visibility 
     )
 
 def qanat_shared_library(name, exports, deps, visibility = None, **kwargs):
-    """NAME (`libfoo.so`): a shared object that holds what the C functions `exports` need of deps."""
+    """NAME (`libfoo.so`): a shared object that holds what the C functions `exports` need of deps.
+
+    Not for phones: their programs are static.
+    """
     cc_binary(
         name = name,
+        target_compatible_with = ["//tools/platforms:gnu"],
         linkopts = ["-Wl,-u," + symbol for symbol in exports],
         linkshared = True,
         visibility = visibility,
@@ -101,7 +105,6 @@ def qanat_extension(name, deps, visibility = None):
         name = name + EXT_SUFFIX,
         deps = deps,
         exports = ["PyInit_" + name],
-        target_compatible_with = ["//tools/platforms:gnu"],
         visibility = ["//visibility:private"],
     )
     native.filegroup(name = name, srcs = [name + EXT_SUFFIX], visibility = visibility)

@@ -33,6 +33,14 @@ constexpr bool kSubnormals = false;
 constexpr bool kSubnormals = true;
 #endif
 
+// Elsewhere than on x86 the C library may compute a long double's functions as a double's: what is
+// taken for exact is then off by one unit of a double.
+#if defined(__x86_64__)
+constexpr double kInexactDouble = 0;
+#else
+constexpr double kInexactDouble = 1;
+#endif
+
 template <typename T>
 bool is_subnormal(T x) {
   return x != 0 && std::abs(x) < std::numeric_limits<T>::min();
@@ -102,7 +110,7 @@ void check(const char* name, typename MathFunctions<T>::Function function,
   }
   std::printf("  %-7s %s: %.3f ulp at %.17g\n", name, sizeof(T) == 4 ? "float " : "double", worst,
               static_cast<double>(worst_at));
-  CHECK(worst <= bound);
+  CHECK(worst <= bound + (sizeof(T) == sizeof(double) ? kInexactDouble : 0));
 }
 
 long double sigmoid(long double x) { return 1 / (1 + std::exp(-x)); }
