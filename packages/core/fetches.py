@@ -44,14 +44,25 @@ def feed_function(kind: type) -> FeedFunction | None:
 
 
 def fetch_key(fetches: Any) -> Hashable:
-    """Equal for fetches that make the same step and the same structure."""
+    """Equal for fetches that make the same step and the same structure.
+
+    Raises:
+        ValueError: the structure contains itself.
+    """
+    try:
+        return _fetch_key(fetches)
+    except RecursionError:
+        raise ValueError("fetches: expected a structure that ends, got too deep a one") from None
+
+
+def _fetch_key(fetches: Any) -> Hashable:
     kind = type(fetches)
     if kind is Output:
         return fetches
     if isinstance(fetches, (list, tuple)):
-        return kind, tuple([fetch_key(part) for part in fetches])
+        return kind, tuple([_fetch_key(part) for part in fetches])
     if isinstance(fetches, dict):
-        return kind, tuple(fetches), tuple([fetch_key(part) for part in fetches.values()])
+        return kind, tuple(fetches), tuple([_fetch_key(part) for part in fetches.values()])
     return fetches
 
 

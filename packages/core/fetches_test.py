@@ -87,6 +87,13 @@ def test_refused(fetch: object, error: type[Exception], expected: str) -> None:
             Fetches(graph, fetch)
 
 
+def test_a_structure_that_contains_itself_is_refused() -> None:
+    endless: list[object] = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="expected a structure that ends"):
+        fetch_key(endless)
+
+
 def test_handles_and_other_graphs_elements_are_refused() -> None:
     with Graph().as_default() as graph:
         with pytest.raises(TypeError, match="expected an output with a value, got a handle"):

@@ -15,13 +15,12 @@ from qanat.core.graph_keys import GraphKeys
 from qanat.core.operation import Operation, Output
 from qanat.core.random_seed import get_seed, seed_of_name, set_random_seed
 from qanat.core.scopes import (
-    VALID_NAME,
-    VALID_SCOPE,
     ControlScope,
     LocalScopes,
     Names,
     Scopes,
     changed,
+    check_name,
     require_same_graph,
 )
 from qanat.core.shapes import TensorShape
@@ -129,10 +128,7 @@ class Graph:
             return self._full_name(self._local.scopes, name)
 
     def _full_name(self, scopes: Scopes, name: str) -> str:
-        if not VALID_NAME.match(name) and not (scopes.name and VALID_SCOPE.match(name)):
-            raise ValueError(
-                f"expected a name of letters, digits and the characters '._-/', got {name!r}"
-            )
+        check_name(name, scopes.name, "a name")
         if name.endswith("/"):
             if name[:-1] in self._ops:
                 return self._names.unique(name[:-1])
@@ -273,14 +269,9 @@ class Graph:
         scopes = self._local.scopes
         if not name:
             prefix = ""
-        elif not (VALID_SCOPE if scopes.name else VALID_NAME).match(name):
-            raise ValueError(
-                f"expected a scope of letters, digits and the characters '._-/', got {name!r}"
-            )
-        elif name.endswith("/"):
-            prefix = name
         else:
-            prefix = self.unique_name(name) + "/"
+            check_name(name, scopes.name, "a scope")
+            prefix = name if name.endswith("/") else self.unique_name(name) + "/"
         with changed(scopes, name=prefix):
             yield prefix
 

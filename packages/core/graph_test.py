@@ -79,6 +79,11 @@ def test_name_scopes() -> None:
                 pass
         with pytest.raises(ValueError, match="expected a name of letters.*got 'a b'"):
             no_op(name="a b")
+        with pytest.raises(TypeError, match="expected a string as a name, got 3"):
+            no_op(name=3)
+        with pytest.raises(TypeError, match="expected a string as a scope, got 3"):
+            with name_scope(3):  # type: ignore[arg-type]
+                pass
 
 
 def test_look_ups() -> None:

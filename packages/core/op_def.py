@@ -288,6 +288,8 @@ def _public_signature(function: Callable[..., Any]) -> inspect.Signature:
 
 def _name_to_be(name: str) -> str:
     """The whole name of a node that could not be made."""
+    if not isinstance(name, str):
+        return repr(name)
     if name.endswith("/"):
         return name[:-1]
     return get_default_graph().unique_name(name, mark_as_used=False)

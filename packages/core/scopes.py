@@ -6,14 +6,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from qanat.core.constants import describe
 from qanat.core.device_name import DeviceName
 
 if TYPE_CHECKING:
     from qanat.core.graph import Graph
     from qanat.core.operation import Operation, Output
 
-VALID_NAME: Final = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*\Z")
-VALID_SCOPE: Final = re.compile(r"[A-Za-z0-9_.\-/]*\Z")
+_NAME_AT_ROOT: Final = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*\Z")
+_NAME_IN_SCOPE: Final = re.compile(r"[A-Za-z0-9_.\-/]*\Z")
+
+
+def check_name(name: str, scope: str, what: str) -> None:
+    """Raises unless a scope may have something of that name.
+
+    Args:
+        scope: the scope's own name, "" at the root.
+        what: is named so, for the message.
+
+    Raises:
+        TypeError: the name is no string.
+        ValueError: it has characters that names may not have.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"expected a string as {what}, got {describe(name)}")
+    if not (_NAME_IN_SCOPE if scope else _NAME_AT_ROOT).match(name):
+        raise ValueError(
+            f"expected {what} of letters, digits and the characters '._-/', got {name!r}"
+        )
 
 
 class ControlScope:

@@ -209,7 +209,10 @@ def test_prepared_steps(session: Session) -> None:
 def test_deadlines(session: Session) -> None:
     slow = add(sleep(ms=200), sleep(ms=200))
     start = time.monotonic()
-    with pytest.raises(errors.DeadlineExceededError):
+    with pytest.raises(
+        errors.DeadlineExceededError,
+        match=r"\[\w+\] expected the step to end within 0.02 s.*made at .*session_test.py",
+    ):
         session.run(slow, options=RunOptions(timeout_in_ms=20))
     assert time.monotonic() - start < 2
     assert session.run(slow, options=RunOptions(timeout_in_ms=60_000)) == 2.0

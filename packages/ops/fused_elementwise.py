@@ -249,4 +249,3 @@ class _Program:
     @staticmethod
     def _number(among: dict[Ref, int], ref: Ref) -> int:
         return among.setdefault(ref, len(among))
-

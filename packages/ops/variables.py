@@ -247,6 +247,12 @@ class Variable(Operators):
     def __iter__(self) -> Any:
         raise TypeError(f"{self!r} is not iterable; its value, from read_value(), is")
 
+    def __bool__(self) -> bool:
+        return bool(self.value())
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.value().__array__(*args, **kwargs)
+
     def __repr__(self) -> str:
         return f"<qn.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 

@@ -86,9 +86,13 @@ def test_it_has_to_begin_with_something() -> None:
         Variable(1.5, dtype=dtypes.int32)
 
 
-def test_a_variable_is_not_iterable() -> None:
+def test_a_variable_is_no_value() -> None:
     with pytest.raises(TypeError, match="not iterable"):
         list(Variable([1.0]))
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(Variable(True))
+    with pytest.raises(TypeError, match="no NumPy array"):
+        np.asarray(Variable([1.0]))
 
 
 def test_an_initializer_of_all() -> None:

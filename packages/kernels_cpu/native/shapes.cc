@@ -35,7 +35,8 @@ class ReshapeKernel final : public Kernel {
       if (is_open) open = i;
       if (known.add(is_open ? 1 : dims[i])) continue;
       context.invalid(
-          "expected a shape of at most %d dimensions >= 0, or one of -1, got %lld at position %lld",
+          "expected a shape of at most %d dimensions >= 0, or one of -1, and of fewer than 2^63 "
+          "elements, got %lld at position %lld",
           kMaxRank, static_cast<long long>(dims[i]), static_cast<long long>(i));
       return false;
     }

@@ -101,8 +101,9 @@ nb::list run(Executable& executable, nb::handle feeds, double deadline_s,
   StepOptions options;
   options.cancellation = cancellation;
   if (deadline_s > 0) {
-    const std::chrono::duration<double> left(std::min(deadline_s, 1e9));
-    options.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(left);
+    options.time_limit = std::chrono::duration<double>(std::min(deadline_s, 1e9));
+    options.deadline =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(options.time_limit);
   }
   if (PyThread_get_thread_ident() == main_thread) options.interrupted = interrupted;
   Status status;
@@ -125,6 +126,8 @@ nb::list run(Executable& executable, nb::handle feeds, double deadline_s,
 NB_MODULE(_native, m) {
   using namespace qanat;  // NOLINT: the names bound below
   if (!load_numpy()) throw nb::python_error();
+  // A daemon thread still in a step when Python ends keeps objects that nobody can free then.
+  nb::set_leak_warnings(false);
   main_thread = nb::cast<unsigned long>(
       nb::module_::import_("threading").attr("main_thread")().attr("ident"));
   add_status_error(m);

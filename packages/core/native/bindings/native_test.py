@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -70,9 +71,12 @@ def sum_of_two(runtime: _native.Runtime) -> _native.Executable:
     return _native.Executable(runtime, [arg(0), arg(1), add(0, 1)], [(2, 0)], [])
 
 
+def sleeps(nodes: int, ms: int) -> "list[_native.Node]":
+    return [sleep(ms)] + [sleep(ms, i) for i in range(nodes - 1)]
+
+
 def sleeper(runtime: _native.Runtime, nodes: int, ms: int) -> _native.Executable:
-    chain = [sleep(ms)] + [sleep(ms, i) for i in range(nodes - 1)]
-    return _native.Executable(runtime, chain, [(nodes - 1, 0)], [])
+    return _native.Executable(runtime, sleeps(nodes, ms), [(nodes - 1, 0)], [])
 
 
 # --- values ---
@@ -296,6 +300,9 @@ def test_a_library_is_loaded_once(tmp_path: Path) -> None:
     assert len(_native.kernels()) == count
     assert ("TestAdd", {"T": FLOAT32}, 0) in _native.kernels()
     assert ("Identity", {}, 0) in _native.kernels()
+    with pytest.raises(_native.StatusError, match=r"of ABI \d+, got -1 in .*compile it again"):
+        _native.load_kernel_library(str(LIBRARY.with_name("foreign_kernels.so")))
+    assert len(_native.kernels()) == count
     none = tmp_path / "none.so"
     with pytest.raises(_native.StatusError, match="expected a kernel library, got no file"):
         _native.load_kernel_library(str(none))
@@ -305,6 +312,22 @@ def test_a_library_is_loaded_once(tmp_path: Path) -> None:
 
 
 # --- time and threads ---
+
+
+def test_the_end_of_python_says_nothing_of_steps_that_run() -> None:
+    code = (
+        "import sys, threading, time\n"
+        f"sys.path[:] = {sys.path!r}\n"
+        "from qanat.core import _native\n"
+        f"_native.load_kernel_library({str(LIBRARY)!r})\n"
+        "runtime = _native.Runtime(1, _native.Resources())\n"
+        f"executable = _native.Executable(runtime, {sleeps(100, 50)!r}, [(99, 0)], [])\n"
+        "threading.Thread(target=executable.run, args=([],), daemon=True).start()\n"
+        "time.sleep(0.2)\n"
+    )
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_deadlines(runtime: Any) -> None:

@@ -20,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 struct StepOptions {
   std::optional<Clock::time_point> deadline;
+  std::chrono::duration<double> time_limit{0};  // that led to the deadline, for messages
   const Cancellation* cancellation = nullptr;
   // Asked on the calling thread every so often: true ends the step as cancelled.
   bool (*interrupted)() = nullptr;

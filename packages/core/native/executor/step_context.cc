@@ -26,6 +26,7 @@ StepContext::StepContext(Step* step, bool main)
 void StepContext::enter(bool counted) {
   counted_ = counted;
   budget_ = kPollBytes;
+  node_ = nullptr;
   cache_ = allocator_.borrow_cache();
 }
 
@@ -101,8 +102,10 @@ bool StepContext::poll() {
   if (!options.deadline.has_value() && !signals) return true;
   const Clock::time_point now = Clock::now();
   if (options.deadline.has_value() && now >= *options.deadline) {
-    step_.fail(error(StatusCode::kDeadlineExceeded,
-                     "expected the step to end before its deadline, got no end"));
+    step_.fail(error(
+        StatusCode::kDeadlineExceeded,
+        format("expected the step to end within %g s, got no end", options.time_limit.count()),
+        node_ == nullptr ? -1 : node_->index));
     return false;
   }
   if (!signals) return true;
