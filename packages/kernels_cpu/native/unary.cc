@@ -69,11 +69,11 @@ class UnaryKernel final : public UnaryKernelBase {
   explicit UnaryKernel(KernelInit& init) : UnaryKernelBase(init, kOp) {}
 };
 
-// Registers the op for every dtype that has a loop.
+// Registers the op for every dtype of `among` that has a loop.
 template <UnaryOp kOp>
-void add(KernelRegistry& registry, const char* op) {
-#define QANAT_ADD(e, type, name)                            \
-  if (unary_loop(kOp, computed_dtype(DType::e)) != nullptr) \
+void add(KernelRegistry& registry, const char* op, DTypes among = kArrays) {
+#define QANAT_ADD(e, type, name)                                                        \
+  if (among.contains(DType::e) && unary_loop(kOp, computed_dtype(DType::e)) != nullptr) \
     registry.add<UnaryKernel<kOp>>(op, {{"T", DType::e}});
   QANAT_DTYPES(QANAT_ADD)
 #undef QANAT_ADD
@@ -82,45 +82,15 @@ void add(KernelRegistry& registry, const char* op) {
 }  // namespace
 
 void register_unary(KernelRegistry& registry) {
-  add<UnaryOp::kNeg>(registry, "Neg");
-  add<UnaryOp::kAbs>(registry, "Abs");
-  add<UnaryOp::kSign>(registry, "Sign");
-  add<UnaryOp::kSquare>(registry, "Square");
-  add<UnaryOp::kExp>(registry, "Exp");
-  add<UnaryOp::kExpm1>(registry, "Expm1");
-  add<UnaryOp::kLog>(registry, "Log");
-  add<UnaryOp::kLog1p>(registry, "Log1p");
-  add<UnaryOp::kSqrt>(registry, "Sqrt");
-  add<UnaryOp::kRsqrt>(registry, "Rsqrt");
-  add<UnaryOp::kReciprocal>(registry, "Reciprocal");
-  add<UnaryOp::kReciprocal>(registry, "Inv");
-  add<UnaryOp::kSin>(registry, "Sin");
-  add<UnaryOp::kCos>(registry, "Cos");
-  add<UnaryOp::kTan>(registry, "Tan");
-  add<UnaryOp::kAsin>(registry, "Asin");
-  add<UnaryOp::kAcos>(registry, "Acos");
-  add<UnaryOp::kAtan>(registry, "Atan");
-  add<UnaryOp::kSinh>(registry, "Sinh");
-  add<UnaryOp::kCosh>(registry, "Cosh");
-  add<UnaryOp::kTanh>(registry, "Tanh");
-  add<UnaryOp::kSigmoid>(registry, "Sigmoid");
-  add<UnaryOp::kErf>(registry, "Erf");
-  add<UnaryOp::kErfc>(registry, "Erfc");
-  add<UnaryOp::kFloor>(registry, "Floor");
-  add<UnaryOp::kCeil>(registry, "Ceil");
-  add<UnaryOp::kRound>(registry, "Round");
-  add<UnaryOp::kRound>(registry, "Rint");
-  add<UnaryOp::kRelu>(registry, "Relu");
-  add<UnaryOp::kRelu6>(registry, "Relu6");
-  add<UnaryOp::kLeakyRelu>(registry, "LeakyRelu");
-  add<UnaryOp::kElu>(registry, "Elu");
-  add<UnaryOp::kSelu>(registry, "Selu");
-  add<UnaryOp::kSoftplus>(registry, "Softplus");
-  add<UnaryOp::kSoftsign>(registry, "Softsign");
-  add<UnaryOp::kIsNan>(registry, "IsNan");
-  add<UnaryOp::kIsInf>(registry, "IsInf");
-  add<UnaryOp::kIsFinite>(registry, "IsFinite");
+  // LogicalNot has no type attr.
+#define QANAT_ADD(name) \
+  if constexpr (UnaryOp::k##name != UnaryOp::kLogicalNot) add<UnaryOp::k##name>(registry, #name);
+  QANAT_UNARY_OPS(QANAT_ADD)
+#undef QANAT_ADD
   registry.add<UnaryKernel<UnaryOp::kLogicalNot>>("LogicalNot", {});
+  // Other graph ops with the same loops.
+  add<UnaryOp::kReciprocal>(registry, "Inv");
+  add<UnaryOp::kRound>(registry, "Rint", kFloats | kHalves);
 }
 
 }  // namespace qanat::kernels_cpu
