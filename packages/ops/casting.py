@@ -21,7 +21,7 @@ __all__ = [
     "to_int64",
 ]
 
-CASTABLE = dtypes.REAL | frozenset({dtypes.bool_})
+CASTABLE = dtypes.NUMERIC | frozenset({dtypes.bool_})
 
 
 @op("Cast", outputs="y: DstT", SrcT=CASTABLE)
@@ -29,7 +29,8 @@ def cast_op(x: Annotated[In, "SrcT"], *, DstT: DType, Truncate: bool = False) ->
     """x's elements as DstT.
 
     Floats become integers by cutting towards 0, saturating at the limits of DstT, NaN becoming 0;
-    integers wrap; floats round to nearest even. To bool: whether the element differs from 0.
+    integers wrap; floats round to nearest even. Of a complex number, its real part becomes a real
+    one. To bool: whether the element differs from 0.
     With Truncate, extra mantissa bits are cut off instead of rounded.
     """
     return [x.shape]

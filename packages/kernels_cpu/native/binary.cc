@@ -179,7 +179,7 @@ void register_binary(KernelRegistry& registry) {
   add<BinaryOp::kFloorMod>(registry, "FloorMod");
   add<BinaryOp::kTruncateMod>(registry, "TruncateMod");
   add<BinaryOp::kTruncateMod>(registry, "Mod");
-  add<BinaryOp::kPow>(registry, "Pow");
+  add<BinaryOp::kPow>(registry, "Pow", kFloats | kHalves | kIndices);
   add<BinaryOp::kMaximum>(registry, "Maximum");
   add<BinaryOp::kMinimum>(registry, "Minimum");
   add<BinaryOp::kSquaredDifference>(registry, "SquaredDifference");
