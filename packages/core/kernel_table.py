@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import qanat
@@ -31,8 +31,12 @@ class KernelTable:
         """Whether a kernel of that device runs a node of that op with these attributes."""
         return any(
             all(_matches(attrs.get(name), number) for name, number in constraints.items())
-            for constraints in self._types.get((device_type, op), ())
+            for constraints in self.variants(device_type, op)
         )
+
+    def variants(self, device_type: str, op: str) -> Sequence[Mapping[str, int]]:
+        """For each kernel of an op, by type attr, the number of the dtype it takes."""
+        return self._types.get((device_type, op), ())
 
     def describe(self, op: str) -> str:
         """The kernels an op has, for messages: "CPU: T in (float32, float64)"."""

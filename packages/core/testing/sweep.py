@@ -19,8 +19,8 @@ from qanat.core.dtypes import DType
 from qanat.core.errors import OpError
 from qanat.core.graph import Graph, Operation, Output
 from qanat.core.graph_def import import_graph_def
-from qanat.core.kernel_table import kernel_table
-from qanat.core.op_def import registered
+from qanat.core.kernel_table import KernelTable, kernel_table
+from qanat.core.op_def import OpDef, registered
 from qanat.core.session import Session
 from qanat.core.testing.case import TOLERANCE, Array, Case, Input, Known, Misuse
 
@@ -40,20 +40,41 @@ def find_cases(package: ModuleType) -> list[Case]:
     return cases
 
 
-def without_case(package: ModuleType, cases: Iterable[Case]) -> list[str]:
-    """The ops that the package defines and no case is of.
+def defined(package: ModuleType) -> list[OpDef]:
+    """The ops that the package defines.
 
-    Names that begin with "_" are of nodes that rewrites make, which the tests of the rewrites try.
+    Without those whose names begin with "_": rewrites make their nodes, and the tests of the
+    rewrites try them.
     """
-    tried = {name for case in cases for name in case.ops()}
     prefix = f"{package.__name__}."
     return [
-        op_def.name
+        op_def
         for op_def in registered()
-        if op_def.shape_fn.__module__.startswith(prefix)
-        and not op_def.name.startswith("_")
-        and op_def.name not in tried
+        if op_def.shape_fn.__module__.startswith(prefix) and not op_def.name.startswith("_")
     ]
+
+
+def check_has_case(op_def: OpDef, cases: Iterable[Case]) -> None:
+    """Some case is of the op."""
+    assert any(op_def.name in case.ops() for case in cases), (
+        f"expected a case of {op_def.name}, else nothing of it is tried: add one to the CASES of "
+        f"{op_def.shape_fn.__module__}_cases"
+    )
+
+
+def check_kernels(op_def: OpDef, table: KernelTable) -> None:
+    """The op has a kernel, and each of its kernels takes dtypes that the op does."""
+    kernels = table.variants("CPU", op_def.name)
+    assert kernels, (
+        f"expected a kernel of {op_def.name}, else none of its values is tried: register one by "
+        "that name in packages/kernels_cpu/native"
+    )
+    for attr, number in (pair for types in kernels for pair in types.items()):
+        dtype, allowed = dtypes.as_dtype(number), op_def.attrs[attr].allowed
+        assert allowed is None or dtype in allowed, (
+            f"expected kernels of {op_def.name} for dtypes that its @op allows, got one for "
+            f"{attr}={dtype.name}, which no graph reaches: allow it, or register no such kernel"
+        )
 
 
 @dataclass
@@ -197,7 +218,13 @@ def assert_close(value: Array, expected: Any, tolerance: float = 1.0) -> None:
     bound = TOLERANCE[dtype] * tolerance
     finite = wanted[np.isfinite(wanted)]
     scale = min(float(np.max(np.abs(finite), initial=0.0)), 1.0)
-    np.testing.assert_allclose(value.astype(wide), wanted, rtol=bound, atol=bound * scale)
+    np.testing.assert_allclose(
+        value.astype(wide),
+        wanted,
+        rtol=bound,
+        atol=bound * scale,
+        err_msg="ACTUAL is the step's value, DESIRED the oracle's",
+    )
 
 
 def works_knowing(case: Case, known: Known) -> bool:
@@ -310,7 +337,14 @@ def _check_jacobians(
             x, given.shape, y, shape, x_init_value=built.feeds[x], extra_feed_dict=others
         )
         scale = max(1.0, float(np.max(np.abs(numeric), initial=0.0)))
-        np.testing.assert_allclose(symbolic, numeric, rtol=1e-6, atol=1e-6 * scale)
+        np.testing.assert_allclose(
+            symbolic,
+            numeric,
+            rtol=1e-6,
+            atol=1e-6 * scale,
+            err_msg=f"d {y.name} / d {x.name}: ACTUAL is what the ops' gradients give, DESIRED "
+            "what central differences do",
+        )
 
 
 def check_second_order(
