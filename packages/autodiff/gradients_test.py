@@ -282,6 +282,7 @@ def test_two_graphs() -> None:
     [
         (lambda grad: [], ValueError, "one entry for each of the 1 inputs, got 0"),
         (lambda grad: [1.0], TypeError, "expected an Output or None for input 0, got float"),
+        (lambda grad: grad, TypeError, "expected a list with an entry an input, got an Output"),
         (
             lambda grad: [ops.cast(grad, dtypes.float64)],
             TypeError,

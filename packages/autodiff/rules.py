@@ -23,7 +23,10 @@ def input_gradients(op: Operation, grads: Sequence[Output | None]) -> list[Outpu
     """
     rule = _rule(op)
     try:
-        results = list(rule(op, *grads))
+        returned = rule(op, *grads)
+        if isinstance(returned, Output):
+            raise TypeError("expected a list with an entry an input, got an Output alone")
+        results = list(returned)
     except Exception as error:
         error.add_note(f"This was in the gradient of node {op.name!r}, made at {op.user_line}.")
         raise
