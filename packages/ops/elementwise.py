@@ -19,6 +19,7 @@ __all__ = [
     "acos",
     "asin",
     "atan",
+    "cbrt",
     "ceil",
     "cos",
     "cosh",
@@ -147,6 +148,17 @@ def _(op: Operation, grad: Output) -> Grads:
     y, dy = op.inputs
     by_y = arithmetic.xdivy(grad, y)
     return [arithmetic.mul_no_nan(-by_y / y, dy) * 0.5, by_y * 0.5]
+
+
+@op("Cbrt", outputs="y: T", T=dtypes.FLOATING, pointwise=True)
+def cbrt(x: T) -> Shapes:
+    """Cube root, elementwise; negative for negative x."""
+    return [x.shape]
+
+
+@cbrt.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    return [arithmetic.xdivy(grad, 3 * square(op.outputs[0]))]
 
 
 @op("Rsqrt", outputs="y: T", T=dtypes.FLOATING, pointwise=True)

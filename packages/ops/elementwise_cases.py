@@ -65,6 +65,7 @@ CASES = [
     *_everywhere(e.log, np.log, low=0.1, high=9.0),
     *_everywhere(e.log1p, np.log1p, low=-0.9, high=9.0),
     *_everywhere(e.sqrt, np.sqrt, low=0.1, high=9.0),
+    *_everywhere(e.cbrt, np.cbrt, low=0.2, high=4.0),
     *_everywhere(e.rsqrt, lambda x: 1 / np.sqrt(x), low=0.1, high=9.0),
     *_everywhere(e.square, lambda x: x * x),
     *_everywhere(e.reciprocal, lambda x: 1 / x, low=0.2, high=4.0),

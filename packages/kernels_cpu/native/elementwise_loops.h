@@ -28,7 +28,7 @@ enum class BinaryOp {
   X(Neg) X(Abs) X(Sign) X(Square) X(Exp) X(Expm1) X(Log) X(Log1p) X(Sqrt) X(Rsqrt) X(Reciprocal) \
   X(Sin) X(Cos) X(Tan) X(Asin) X(Acos) X(Atan) X(Sinh) X(Cosh) X(Tanh) X(Sigmoid) X(Erf) X(Erfc) \
   X(Floor) X(Ceil) X(Round) X(Relu) X(Relu6) X(LeakyRelu) X(Elu) X(Selu) X(Softplus) X(Softsign) \
-  X(IsNan) X(IsInf) X(IsFinite) X(LogicalNot)
+  X(Cbrt) X(IsNan) X(IsInf) X(IsFinite) X(LogicalNot)
 // clang-format on
 enum class UnaryOp {
   QANAT_UNARY_OPS(QANAT_ENUMERATOR)

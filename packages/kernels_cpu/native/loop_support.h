@@ -35,6 +35,7 @@ using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
   QANAT_INLINE double c_##name(double x) { return __builtin_##name(x); }
 QANAT_C_MATH(exp)
 QANAT_C_MATH(sqrt)
+QANAT_C_MATH(cbrt)
 QANAT_C_MATH(tan)
 QANAT_C_MATH(asin)
 QANAT_C_MATH(acos)

@@ -30,6 +30,7 @@ struct OnVectors : OnFloats {};
     }                                     \
   };
 QANAT_LIBRARY_OP(Sqrt, sqrt)
+QANAT_LIBRARY_OP(Cbrt, cbrt)
 QANAT_LIBRARY_OP(Tan, tan)
 QANAT_LIBRARY_OP(Asin, asin)
 QANAT_LIBRARY_OP(Acos, acos)
