@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Products of matrices and of vectors."""
 
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ from qanat.core.shapes import TensorShape, merge
 from qanat.ops import arranging, shaping
 from qanat.ops.shape_functions import Dims, dims_of_rank, known_product, same_dim
 
-__all__ = ["matmul", "tensordot"]
+__all__ = ["cross", "matmul", "tensordot"]
 
 T = Annotated[In, "T"]
 MULTIPLIED = dtypes.FLOATING | dtypes.INDEX
@@ -73,6 +73,35 @@ def _product_gradient(
     for_a = of(b, grad, tb, True) if ta else of(grad, b, False, not tb)
     for_b = of(grad, a, True, ta) if tb else of(a, grad, not ta, False)
     return [for_a, for_b]
+
+
+@op("Cross", outputs="product: T", T=dtypes.REAL)
+def cross(a: T, b: T) -> Shapes:
+    """The cross products of the vectors in the last dimension.
+
+    Args:
+        a: [..., 3]; any real numbers.
+        b: a's shape (nothing is broadcast) and dtype.
+
+    Returns:
+        [..., 3], of a's dtype: a[1] * b[2] - a[2] * b[1] and so on in turn; integers wrap.
+
+    Raises:
+        ShapeError: the shapes do not agree, or the last dimension is not 3.
+    """
+    shape = merge(a.shape, b.shape)
+    if shape.dims is None:
+        return [shape]
+    if not shape.dims or shape.dims[-1] not in (3, None):
+        raise ShapeError(f"expected vectors of 3 in the last dimension, got shape {shape}")
+    return [TensorShape([*shape.dims[:-1], 3])]
+
+
+@cross.gradient
+def _(op: Operation, grad: Output) -> Grads:
+    """grad . (da x b) = da . (b x grad), and so with db."""
+    a, b = op.inputs
+    return [cross(b, grad), cross(grad, a)]
 
 
 def matmul(

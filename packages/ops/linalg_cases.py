@@ -1,4 +1,4 @@
-"""Cases of matrix products."""
+"""Cases of products of matrices and vectors."""
 
 from typing import Any
 
@@ -68,4 +68,15 @@ CASES = [
          oracle=lambda a, b: np.tensordot(a, b, ([0], [1]))),
     Case(linalg.matmul, (numbers(2, 2), numbers(2, 2)), oracle=np.matmul, dtypes=dtypes.INDEX,
          gradient=False),
+    *(
+        Case(linalg.cross, (numbers(*shape), numbers(*shape)), oracle=np.cross)
+        for shape in ((3,), (0, 3), (2, 1, 3), (11000, 3))
+    ),
+    Case(linalg.cross, (numbers(2, 3), numbers(2, 3)), oracle=np.cross, misuse=[
+        Misuse((numbers(2, 3), numbers(1, 3)), r"shapes that agree, got \[2,3\] and \[1,3\]"),
+        Misuse((numbers(3, 2), numbers(3, 2)), r"vectors of 3 in the last .*, got shape \[3,2\]"),
+        Misuse((numbers(), numbers()), r"vectors of 3 in the last dimension, got shape \[\]"),
+        Misuse((np.zeros(3, np.float32), np.zeros(3, np.float64)), "float32", TypeError),
+        Misuse((np.zeros(3, bool), np.zeros(3, bool)), "bool", TypeError),
+    ]),
 ]  # fmt: skip

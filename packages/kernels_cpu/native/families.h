@@ -25,6 +25,7 @@ void register_reductions(KernelRegistry& registry);
 void register_arg_reductions(KernelRegistry& registry);
 void register_variables(KernelRegistry& registry);
 void register_matmul(KernelRegistry& registry);
+void register_cross(KernelRegistry& registry);
 void register_conv2d(KernelRegistry& registry);
 void register_pool(KernelRegistry& registry);
 void register_bias(KernelRegistry& registry);

@@ -27,6 +27,7 @@ QANAT_EXPORT void qanat_register_kernels(qanat::KernelRegistry* registry) {
   register_assert(*registry);
   register_random(*registry);
   register_matmul(*registry);
+  register_cross(*registry);
   register_conv2d(*registry);
   register_pool(*registry);
   register_bias(*registry);
