@@ -7,6 +7,7 @@
 #include "packages/kernels_cpu/native/indices.h"
 #include "packages/kernels_cpu/native/messages.h"
 #include "packages/kernels_cpu/native/ranges.h"
+#include "packages/kernels_cpu/native/scratch.h"
 #include "packages/kernels_cpu/native/types.h"
 
 namespace qanat::kernels_cpu {
@@ -86,8 +87,8 @@ void combine(KernelContext& context, const TensorView& from, const TensorView& t
              int64_t targets, int64_t row, const Place& place) {
   const int64_t in = rows * row, out = targets * row;
   if (is_half_dtype(from.dtype)) {
-    float* wide = static_cast<float*>(context.scratch(static_cast<size_t>(in) * sizeof(float)));
-    float* sums = static_cast<float*>(context.scratch(static_cast<size_t>(out) * sizeof(float)));
+    float* wide = scratch_of<float>(context, in);
+    float* sums = scratch_of<float>(context, out);
     if (wide == nullptr || sums == nullptr) return;
     widen(from.dtype, from.data, wide, in);
     combine_rows<Op>(context, wide, sums, rows, targets, row, place);

@@ -10,7 +10,7 @@ namespace qanat::kernels_cpu {
 template <typename T>
 T* scratch_of(KernelContext& context, int64_t n) {
   size_t bytes = 0;
-  if (n < 0 || __builtin_mul_overflow(static_cast<size_t>(n), sizeof(T), &bytes)) {
+  if (__builtin_mul_overflow(n, sizeof(T), &bytes)) {
     context.fail(StatusCode::kResourceExhausted, "expected fewer elements than memory can hold");
     return nullptr;
   }

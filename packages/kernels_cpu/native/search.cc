@@ -6,6 +6,7 @@
 #include "packages/kernels_cpu/native/indices.h"
 #include "packages/kernels_cpu/native/messages.h"
 #include "packages/kernels_cpu/native/ranges.h"
+#include "packages/kernels_cpu/native/scratch.h"
 #include "packages/kernels_cpu/native/types.h"
 
 namespace qanat::kernels_cpu {
@@ -92,8 +93,7 @@ class TopKKernel final : public Kernel {
     TensorView* indices = context.output(1, shape);
     if (values == nullptr || indices == nullptr || shape.num_elements() == 0) return;
     const int64_t rows = in.num_elements() / row;
-    int32_t* order = static_cast<int32_t*>(
-        context.scratch(static_cast<size_t>(in.num_elements()) * sizeof(int32_t)));
+    int32_t* order = scratch_of<int32_t>(context, in.num_elements());
     if (order == nullptr) return;
     visit_reals(in.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;

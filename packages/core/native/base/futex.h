@@ -5,7 +5,6 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -18,7 +17,11 @@ static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the system see
 
 // Sleeps while *word == expected. May return early for no reason; 0 is no timeout.
 inline void futex_wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t timeout_ns = 0) {
-  timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+  // What the call takes on every processor; a 32-bit C library's timespec is longer.
+  struct {
+    long s, ns;
+  } timeout{static_cast<long>(timeout_ns / 1'000'000'000),
+            static_cast<long>(timeout_ns % 1'000'000'000)};
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, timeout_ns > 0 ? &timeout : nullptr,
           nullptr, 0);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <new>
@@ -16,16 +17,17 @@ namespace {
 
 // The memory of this machine or, where that is less, of the container this process lives in.
 size_t memory_of_the_machine() {
-  size_t bytes =
-      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  auto bytes =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   if (std::FILE* file = std::fopen("/sys/fs/cgroup/memory.max", "r")) {
     unsigned long long limit = 0;
     if (std::fscanf(file, "%llu", &limit) == 1 && limit > 0) {
-      bytes = std::min<size_t>(bytes, limit);
+      bytes = std::min<uint64_t>(bytes, limit);
     }
     std::fclose(file);
   }
-  return bytes;
+  // A 32-bit process may run on a larger machine.
+  return static_cast<size_t>(std::min<uint64_t>(bytes, PTRDIFF_MAX));
 }
 
 }  // namespace

@@ -120,8 +120,8 @@ Buffer* Heap::find(size_t units) {
 bool Heap::grow(size_t bytes) {
   const size_t overhead = 2 * sizeof(Buffer);
   const size_t needed = (bytes + overhead + kHugePage - 1) & ~(kHugePage - 1);
-  if (reserved_ + needed > limit_) return_free_regions();
-  if (reserved_ + needed > limit_) return false;
+  if (needed > limit_ - reserved_) return_free_regions();
+  if (needed > limit_ - reserved_) return false;
   size_t size = std::max(needed, std::clamp(reserved_, kHugePage, kLargestGrowth));
   size = std::min(size & ~(kHugePage - 1), std::max(needed, limit_ - reserved_));
   char* start = map_region(size);

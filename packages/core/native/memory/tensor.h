@@ -40,10 +40,7 @@ struct Tensor {
                 Allocator::Cache* cache = nullptr) {
     reset(cache);
     size_t bytes = 0;
-    if (__builtin_mul_overflow(static_cast<size_t>(shape.num_elements()), dtype_size(dtype),
-                               &bytes)) {
-      return false;
-    }
+    if (__builtin_mul_overflow(shape.num_elements(), dtype_size(dtype), &bytes)) return false;
     buffer = allocator->allocate(bytes, cache);
     if (buffer == nullptr) return false;
     view.data = buffer->data;

@@ -59,8 +59,9 @@ double error_in_ulp(T actual, long double exact) {
     const T largest = std::numeric_limits<T>::max();
     return std::abs(actual) == largest || std::abs(rounded) == largest ? 1 : INFINITY;
   }
-  if (!kSubnormals && std::abs(rounded) < 4 * std::numeric_limits<T>::min()) {
-    return std::abs(actual) < 8 * std::numeric_limits<T>::min() ? 0 : INFINITY;
+  // Terms of a sum may be subnormal where the sum is not.
+  if (!kSubnormals && std::abs(rounded) < 16 * std::numeric_limits<T>::min()) {
+    return std::abs(actual) < 32 * std::numeric_limits<T>::min() ? 0 : INFINITY;
   }
   int exponent;
   std::frexp(rounded, &exponent);
