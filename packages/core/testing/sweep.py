@@ -16,7 +16,7 @@ import numpy as np
 
 from qanat.core import base_ops, dtypes
 from qanat.core.dtypes import DType
-from qanat.core.errors import OpError
+from qanat.core.errors import OpError, ShapeError
 from qanat.core.graph import Graph, Operation, Output
 from qanat.core.graph_def import import_graph_def
 from qanat.core.kernel_table import KernelTable, kernel_table
@@ -277,11 +277,8 @@ def misuses(cases: Iterable[Case]) -> Iterator[tuple[Case, Misuse]]:
 
 def check_misuse(case: Case, misuse: Misuse) -> None:
     """The error is of the class and has the message, and the session goes on working after it."""
-    swept = case.swept()
-    dtype = misuse.dtype or (dtypes.float32 if dtypes.float32 in swept else swept[0])
-    attrs = {**case.attrs, **misuse.attrs}
     try:
-        built = build(case, dtype or dtypes.float32, inputs=misuse.inputs, attrs=attrs)
+        built = _build_misuse(case, misuse, "sizes")
         assert issubclass(misuse.error, OpError), f"expected {misuse.error}, got a graph"
         with built.graph.as_default():
             healthy = base_ops.constant(1)
@@ -294,6 +291,27 @@ def check_misuse(case: Case, misuse: Misuse) -> None:
         assert re.search(misuse.message, str(error)), f"expected {misuse.message!r}, got {error}"
         return
     raise AssertionError(f"expected {misuse.error.__name__}, got a result")
+
+
+def check_late_misuse(case: Case, misuse: Misuse) -> None:
+    """Where nothing is known of the shapes while the graph is built, the step is what fails."""
+    try:
+        built = _build_misuse(case, misuse, "nothing")
+    except (ShapeError, TypeError):
+        return  # no shape of an input was needed to see it
+    with Session(graph=built.graph) as session:
+        try:
+            result = session.run(built.fetches(), built.feeds)
+        except OpError:
+            return
+    raise AssertionError(f"expected an error such as {misuse.message!r}, got {result}")
+
+
+def _build_misuse(case: Case, misuse: Misuse, known: Known) -> Built:
+    swept = case.swept()
+    dtype = misuse.dtype or (dtypes.float32 if dtypes.float32 in swept else swept[0])
+    attrs = {**case.attrs, **misuse.attrs}
+    return build(case, dtype or dtypes.float32, known, misuse.inputs, attrs)
 
 
 # As qanat.autodiff.compute_gradient: the Jacobian twice, by rules and by differences.

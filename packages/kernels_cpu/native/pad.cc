@@ -25,10 +25,7 @@ class PadKernel final : public Kernel {
     const TensorView& in = context.input(0);
     Shape shape;
     if (!padded_shape(context, &shape)) return;
-    if (has_value_ && context.input(2).num_elements() != 1) {
-      return context.invalid("expected a scalar to pad with, got shape %s",
-                             text(context.input(2).shape).c_str());
-    }
+    if (has_value_ && !expect_rank(context, 2, 0, "what to pad with")) return;
     TensorView* out = context.output(0, shape);
     if (out == nullptr || shape.num_elements() == 0) return;
     if (in.num_elements() < shape.num_elements()) fill(context, *out);

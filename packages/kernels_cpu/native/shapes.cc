@@ -41,9 +41,7 @@ class ReshapeKernel final : public Kernel {
       return false;
     }
     const int64_t rest = known.num_elements();
-    const bool fits = open < 0    ? rest == elements
-                      : rest == 0 ? elements == 0
-                                  : elements % rest == 0;
+    const bool fits = open < 0 ? rest == elements : rest > 0 && elements % rest == 0;
     if (!fits) {
       context.invalid("expected a shape of %lld elements, got %s%s",
                       static_cast<long long>(elements), text(known).c_str(),
@@ -52,7 +50,7 @@ class ReshapeKernel final : public Kernel {
     }
     *shape = Shape();
     for (int i = 0; i < known.rank(); ++i) {
-      shape->add(i != open ? known[i] : rest == 0 ? 0 : elements / rest);
+      shape->add(i != open ? known[i] : elements / rest);
     }
     return true;
   }
