@@ -107,11 +107,17 @@ def layer(kind: str) -> Output:
     if kind == "dense":
         product = qn.matmul(drawn(33, 50), drawn(50, 7))
     else:
-        product = qn.nn.conv2d(drawn(2, 9, 9, 3), drawn(3, 3, 3, 7), [1, 1, 1, 1], "SAME")
+        # The large one is computed by Winograd's method, the other directly.
+        size, channels = (15, 40) if kind == "large conv" else (9, 3)
+        images, filters = drawn(2, size, size, channels), drawn(5, 5, channels, 7)
+        product = qn.nn.conv2d(images, filters, [1, 1, 1, 1], "SAME")
     return qn.nn.relu(qn.nn.bias_add(product, drawn(7)))
 
 
-@pytest.mark.parametrize(("kind", "op"), [("dense", "_FusedMatMul"), ("conv", "_FusedConv2D")])
+@pytest.mark.parametrize(
+    ("kind", "op"),
+    [("dense", "_FusedMatMul"), ("conv", "_FusedConv2D"), ("large conv", "_FusedConv2D")],
+)
 def test_products_with_bias_and_relu(kind: str, op: str) -> None:
     with Graph().as_default() as graph:
         y = layer(kind)

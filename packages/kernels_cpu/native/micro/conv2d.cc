@@ -6,6 +6,7 @@
 #include "packages/kernels_cpu/native/micro/blocks.h"
 #include "packages/kernels_cpu/native/micro/correlation.h"
 #include "packages/kernels_cpu/native/micro/slots.h"
+#include "packages/kernels_cpu/native/micro/winograd.h"
 #include "packages/kernels_cpu/native/simd/dispatch.h"
 
 namespace qanat::micro {
@@ -58,7 +59,11 @@ size_t slot_bytes(const Correlation<T>& c) {
 
 template <typename T>
 size_t correlation_scratch_bytes(const Correlation<T>& c, int threads) {
-  return packed_weights_bytes(c) + Slots::bytes(slot_bytes(c), threads);
+  const size_t weights = packed_weights_bytes(c);
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (winograd_pays(c)) return weights + winograd_scratch_bytes(c, threads);
+  }
+  return weights + Slots::bytes(slot_bytes(c), threads);
 }
 
 // The weights have been packed at the start of the scratch.
@@ -68,8 +73,11 @@ void correlate(Correlation<T> c, void* scratch, Parallel& parallel) {
   const int64_t rows = kernels.row_count(c);
   if (rows == 0 || c.w.count == 0 || c.channels == 0) return;
   c.weights = static_cast<const T*>(scratch);
-  Slots slots(static_cast<char*>(scratch) + packed_weights_bytes(c), slot_bytes(c),
-              parallel.threads());
+  void* const rest = static_cast<char*>(scratch) + packed_weights_bytes(c);
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (winograd_pays(c)) return winograd_correlate(c, rest, parallel);
+  }
+  Slots slots(rest, slot_bytes(c), parallel.threads());
   const int64_t chunks = row_chunks(c, rows);
   parallel.for_each(chunks, [&](int64_t chunk) {
     const Slot slot(slots);

@@ -1,9 +1,14 @@
 #include "packages/kernels_cpu/native/micro/conv2d.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "packages/core/native/testing/check.h"
 #include "packages/kernels_cpu/native/micro/test_support.h"
+#include "packages/kernels_cpu/native/micro/winograd.h"
 
 namespace qanat::micro {
 namespace {
@@ -111,16 +116,22 @@ void print(const Conv2dShape& s) {
 }
 
 template <typename T>
+bool is_winograd(const Conv2dShape& s) {
+  return std::is_same_v<T, float> && winograd_pays(s);
+}
+
+template <typename T>
 void check(Random& random, const Conv2dShape& s) {
   const Options options = {random.between(0, 1) != 0, random.between(0, 1) != 0};
   const Data<T> data(random, s);
   const Results<double> e = expected(s, data, options);
   const Results<T> a = actual(s, data, options, 1);
   const int64_t taps = s.filter_height * s.filter_width;
-  const double forward = worst_error(a.output, e.output) / tolerance<T>(taps * s.in_channels);
-  const double input = worst_error(a.d_input, e.d_input) / tolerance<T>(taps * s.out_channels);
-  const double filter =
-      worst_error(a.d_filter, e.d_filter) / tolerance<T>(s.batch * s.out_height * s.out_width);
+  const double more = is_winograd<T>(s) ? 3 : 1;
+  const double forward = worst_error(a.output, e.output) / tolerance<T>(taps * s.in_channels) / more;
+  const double input = worst_error(a.d_input, e.d_input) / tolerance<T>(taps * s.out_channels) / more;
+  const double filter = worst_error(a.d_filter, e.d_filter) /
+                        tolerance<T>(s.batch * s.out_height * s.out_width) / more;
   if (!(forward <= 1 && input <= 1 && filter <= 1)) {
     print(s);
     std::printf("errors / tolerance: forward %g input %g filter %g\n", forward, input, filter);
@@ -197,7 +208,111 @@ void check_empty() {
   }
 }
 
+// Of those that Winograd's method is for: maps that its tiles do not fill, any padding, channels that
+// fill no vectors.
+Conv2dShape random_winograd_shape(Random& random) {
+  Conv2dShape s;
+  s.batch = random.between(1, 5);
+  s.filter_height = s.filter_width = random.between(0, 1) == 0 ? 3 : 5;
+  s.in_height = random.between(5, 17);
+  s.in_width = random.between(5, 17);
+  s.in_channels = random.between(12, 70);
+  s.out_channels = random.between(12, 70);
+  s.pad_top = random.between(0, s.filter_height + 1);
+  s.pad_left = random.between(0, s.filter_width + 1);
+  s.out_height =
+      output_length(s.in_height, s.filter_height, 1, 1, s.pad_top + random.between(0, 4));
+  s.out_width = output_length(s.in_width, s.filter_width, 1, 1, s.pad_left + random.between(0, 4));
+  return s;
+}
+
+void check_winograd() {
+  Random random;
+  for (int taken = 0; taken < 24;) {
+    const Conv2dShape shape = random_winograd_shape(random);
+    if (!winograd_pays(shape)) continue;
+    check<float>(random, shape);
+    ++taken;
+  }
+  // Several blocks of channels, and with several parts of the tiles.
+  check<float>(random, same(2, 14, 70, 130, 3));
+  check<float>(random, same(9, 19, 40, 70, 3));
+}
+
+// The largest error, in units of the largest result.
+double relative_error(const std::vector<float>& actual, const std::vector<double>& expected) {
+  double error = 0, largest = 0;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    error = std::max(error, std::abs(actual[i] - expected[i]));
+    largest = std::max(largest, std::abs(expected[i]));
+  }
+  return error / largest;
+}
+
+// What winograd.h promises.
+void check_winograd_error() {
+  Random random;
+  for (const Conv2dShape& s : {same(6, 14, 32, 64, 5), same(6, 14, 64, 64, 3)}) {
+    CHECK(winograd_pays(s));
+    const Data<float> data(random, s);
+    const Results<double> e = expected(s, data, {false, false});
+    const Results<float> a = actual(s, data, {false, false}, 1);
+    const double forward = relative_error(a.output, e.output);
+    const double input = relative_error(a.d_input, e.d_input);
+    const double filter = relative_error(a.d_filter, e.d_filter);
+    std::printf("%dx%d: largest error / largest result: forward %.1e input %.1e filter %.1e\n",
+                int(s.filter_height), int(s.filter_width), forward, input, filter);
+    CHECK(forward < 2e-6);
+    CHECK(input < 2e-6);
+    CHECK(filter < 2e-6);
+  }
+}
+
+// A NaN in one image spoils the pixels of its tiles in that image only; in the filter's gradient,
+// its channel only.
+void check_winograd_confines() {
+  Random random;
+  const Conv2dShape s = same(3, 14, 32, 64, 5);
+  CHECK(winograd_pays(s));
+  Data<float> data(random, s);
+  const int64_t y = 7, x = 4, channel = 5, image = 1;
+  data.input[((image * 14 + y) * 14 + x) * 32 + channel] = std::numeric_limits<float>::quiet_NaN();
+  const Results<float> a = actual(s, data, {false, false}, 1);
+  for (int64_t i = 0; i < output_size(s); ++i) {
+    const int64_t at_x = i / 64 % 14, at_y = i / 64 / 14 % 14, at_image = i / 64 / 196;
+    const int64_t distance = std::max(std::abs(at_x - x), std::abs(at_y - y));
+    if (at_image != image || distance > 3) CHECK(std::isfinite(a.output[i]));
+    if (at_image == image && distance <= 2) CHECK(std::isnan(a.output[i]));
+  }
+  for (int64_t i = 0; i < filter_size(s); ++i) {
+    CHECK(std::isnan(a.d_filter[i]) == (i / 64 % 32 == channel));
+  }
+}
+
 TEST(convolution_and_gradients_agree_with_the_plain_loops) { for_each_level(check_all); }
+
+TEST(winograd_agrees_with_the_plain_loops) { for_each_level(check_winograd); }
+
+TEST(winograd_is_as_exact_as_promised) { for_each_level(check_winograd_error); }
+
+TEST(winograd_confines_what_is_not_finite) { for_each_level(check_winograd_confines); }
+
+TEST(winograd_is_for_large_plain_convolutions_only) {
+  CHECK(winograd_pays(same(64, 14, 32, 64, 5)));
+  CHECK(winograd_pays(same(1, 14, 256, 256, 3)));
+  CHECK(!winograd_pays(same(64, 28, 1, 32, 5)));
+  CHECK(!winograd_pays(same(64, 14, 32, 64, 1)));
+  CHECK(!winograd_pays(same(1, 2, 64, 64, 3)));
+  Conv2dShape other = same(64, 14, 32, 64, 5);
+  other.stride_w = 2;
+  CHECK(!winograd_pays(other));
+  other = same(64, 14, 32, 64, 5);
+  other.dilation_h = 2;
+  CHECK(!winograd_pays(other));
+  other = same(64, 14, 32, 64, 5);
+  other.filter_width = 3;
+  CHECK(!winograd_pays(other));
+}
 
 TEST(any_size_may_be_zero) { for_each_level(check_empty); }
 

@@ -2,7 +2,9 @@
 
 #include "packages/kernels_cpu/native/micro/blocks.h"
 #include "packages/kernels_cpu/native/micro/conv2d.h"
+#include "packages/kernels_cpu/native/micro/partial_sums.h"
 #include "packages/kernels_cpu/native/micro/slots.h"
+#include "packages/kernels_cpu/native/micro/winograd.h"
 #include "packages/kernels_cpu/native/simd/dispatch.h"
 
 namespace qanat::micro {
@@ -17,9 +19,6 @@ constexpr int64_t kMostChunks = 16;
 // A smaller gradient is summed over parts of the pixels apart: chunks that each had some of its
 // units would all read all of the input and of the output's gradient.
 constexpr int64_t kSmallGradient = 64 << 10;
-
-// Elements that a chunk adds up at the end.
-constexpr int64_t kElementsPerChunk = 16 << 10;
 
 template <typename T>
 const FilterGradientKernels<T>& kernels();
@@ -67,23 +66,13 @@ void clear(int64_t count, T* values) {
   for (int64_t i = 0; i < count; ++i) values[i] = 0;
 }
 
-// The parts are added in their order, whichever thread computed them.
-template <typename T>
-void add_parts(const T* partial, int64_t parts, int64_t size, T* sum, Parallel& parallel) {
-  const int64_t chunks = max64(1, size / kElementsPerChunk);
-  parallel.for_each(chunks, [&](int64_t chunk) {
-    const Range range = part_of(size, chunks, chunk);
-    for (int64_t i = range.begin; i < range.end; ++i) sum[i] = partial[i];
-    for (int64_t p = 1; p < parts; ++p) {
-      for (int64_t i = range.begin; i < range.end; ++i) sum[i] += partial[p * size + i];
-    }
-  });
-}
-
 }  // namespace
 
 template <typename T>
 size_t conv2d_backward_filter_scratch_bytes(const Conv2dShape& shape, int threads) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (winograd_pays(shape)) return winograd_filter_gradient_scratch_bytes(shape, threads);
+  }
   return partial_bytes<T>(shape, grid_for<T>(shape)) +
          Slots::bytes(kernels<T>().scratch_bytes(shape), threads);
 }
@@ -91,6 +80,11 @@ size_t conv2d_backward_filter_scratch_bytes(const Conv2dShape& shape, int thread
 template <typename T>
 void conv2d_backward_filter(const Conv2dShape& shape, const T* input, const T* d_output,
                             T* d_filter, void* scratch, Parallel& parallel) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (winograd_pays(shape)) {
+      return winograd_filter_gradient(shape, input, d_output, d_filter, scratch, parallel);
+    }
+  }
   const int64_t size = filter_size(shape);
   const int64_t rows = shape.batch * shape.out_height;
   const int64_t units = ceil_div(shape.out_channels, kernels<T>().tile_cols) * shape.filter_height;
