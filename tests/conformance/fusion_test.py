@@ -105,13 +105,13 @@ def layer(kind: str) -> Output:
         return generator.standard_normal(shape).astype(np.float32)
 
     if kind == "dense":
-        product = qn.matmul(drawn(33, 50), drawn(50, 7))
+        product = qn.matmul(drawn(33, 50), drawn(50, 24))
     else:
         # The large one is computed by Winograd's method, the other directly.
         size, channels = (15, 40) if kind == "large conv" else (9, 3)
-        images, filters = drawn(2, size, size, channels), drawn(5, 5, channels, 7)
+        images, filters = drawn(2, size, size, channels), drawn(5, 5, channels, 24)
         product = qn.nn.conv2d(images, filters, [1, 1, 1, 1], "SAME")
-    return qn.nn.relu(qn.nn.bias_add(product, drawn(7)))
+    return qn.nn.relu(qn.nn.bias_add(product, drawn(24)))
 
 
 @pytest.mark.parametrize(

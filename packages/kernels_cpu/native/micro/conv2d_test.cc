@@ -128,8 +128,10 @@ void check(Random& random, const Conv2dShape& s) {
   const Results<T> a = actual(s, data, options, 1);
   const int64_t taps = s.filter_height * s.filter_width;
   const double more = is_winograd<T>(s) ? 3 : 1;
-  const double forward = worst_error(a.output, e.output) / tolerance<T>(taps * s.in_channels) / more;
-  const double input = worst_error(a.d_input, e.d_input) / tolerance<T>(taps * s.out_channels) / more;
+  const double forward =
+      worst_error(a.output, e.output) / tolerance<T>(taps * s.in_channels) / more;
+  const double input =
+      worst_error(a.d_input, e.d_input) / tolerance<T>(taps * s.out_channels) / more;
   const double filter = worst_error(a.d_filter, e.d_filter) /
                         tolerance<T>(s.batch * s.out_height * s.out_width) / more;
   if (!(forward <= 1 && input <= 1 && filter <= 1)) {
@@ -208,8 +210,8 @@ void check_empty() {
   }
 }
 
-// Of those that Winograd's method is for: maps that its tiles do not fill, any padding, channels that
-// fill no vectors.
+// Of those that Winograd's method is for: maps that its tiles do not fill, any padding, channels
+// that fill no vectors.
 Conv2dShape random_winograd_shape(Random& random) {
   Conv2dShape s;
   s.batch = random.between(1, 5);

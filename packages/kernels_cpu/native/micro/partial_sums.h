@@ -9,7 +9,8 @@
 
 namespace qanat::micro {
 
-// sum[i] = partial[0, i] + partial[1, i] + ..., where partial is [parts, size] and parts is at least
+// sum[i] = partial[0, i] + partial[1, i] + ..., where partial is [parts, size] and parts is at
+// least
 // 1. The parts are added in their order, whichever thread computed them.
 template <typename T>
 void add_parts(const T* partial, int64_t parts, int64_t size, T* sum, Parallel& parallel) {

@@ -51,8 +51,9 @@ bool pays(int64_t images, int64_t height, int64_t width, int64_t taps, int64_t f
   const double products = from * to;
   const double plain = static_cast<double>(images) * static_cast<double>(height) *
                        static_cast<double>(width) * static_cast<double>(taps * taps) * products;
-  const double winograd = kWinogradPoints * (tiles * (products + kTransformOfChannel * (from + to)) +
-                                             kTransformOfWeight * products);
+  const double winograd =
+      kWinogradPoints *
+      (tiles * (products + kTransformOfChannel * (from + to)) + kTransformOfWeight * products);
   return kLeastGain * winograd < plain;
 }
 
@@ -138,7 +139,7 @@ void winograd_correlate(const Correlation<float>& c, void* scratch, Parallel& pa
   const int64_t chunks = ceil_div(tiles, kernels.tiles_at_a_time(c));
   parallel.for_each(chunks, [&](int64_t chunk) {
     const Slot slot(slots);
-    kernels.run(transformed, part_of(tiles, chunks, chunk), slot.get());
+    kernels.run(transformed, part_of(tiles, chunks, chunk, kernels.tile_rows), slot.get());
   });
 }
 

@@ -1,6 +1,7 @@
 // The transforms of Winograd's convolution along one axis, of vectors that hold channels.
 //
-// A product of polynomials is known from its values at enough points. To six points, 0, -+ sqrt(1/2),
+// A product of polynomials is known from its values at enough points. To six points, 0, -+
+// sqrt(1/2),
 // -+ sqrt(2) and infinity (where a polynomial's value is its highest coefficient), belong
 //
 //   Evaluate<n>            E, the values of a polynomial of n coefficients,

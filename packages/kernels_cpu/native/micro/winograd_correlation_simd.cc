@@ -1,6 +1,6 @@
 // Tiles of a correlation by Winograd's method.
 #include "packages/kernels_cpu/native/micro/blocks.h"
-#include "packages/kernels_cpu/native/micro/tile.h"
+#include "packages/kernels_cpu/native/micro/panel_product.h"
 #include "packages/kernels_cpu/native/micro/winograd_axes.h"
 #include "packages/kernels_cpu/native/micro/winograd_patch.h"
 #include "packages/kernels_cpu/native/micro/winograd_table.h"
@@ -68,22 +68,9 @@ class Block {
 
   void multiply(int64_t point, const float* weights) {
     const int width = panel_width<float>(cols_);
-    const int64_t parts = ceil_div(tiles_.size(), kTileRows);
-    for (int64_t i = 0; i < parts; ++i) {
-      const Range part = part_of(tiles_.size(), parts, i);
-      const int count = static_cast<int>(part.size());
-      const float* a[kTileRows];
-      float* rows[kTileRows];
-      for (int m = 0; m < count; ++m) {
-        const int64_t t = part.begin + m;
-        a[m] = source_values_ + point * sources_.stride + t * sources_.width;
-        rows[m] = product_values_ + point * products_.stride + t * products_.width;
-      }
-      constexpr int64_t kNoOffset = 0;
-      Tiles<float, RowSteps<float>>::run(
-          count, {1, c_.source_channels, a, &kNoOffset, weights, &kNoOffset, width},
-          {rows, width, false, nullptr, false});
-    }
+    multiply_panel<false>({tiles_.size(), c_.source_channels, width,
+                           source_values_ + point * sources_.stride, sources_.width, weights, width,
+                           product_values_ + point * products_.stride, products_.width, false});
   }
 
   void write_results(int64_t t, int64_t channel) {
@@ -179,6 +166,6 @@ void transform_weights(int64_t taps, const float* from, int64_t size, float* to)
 
 extern const WinogradCorrelationKernels winograd_correlation_kernels;
 const WinogradCorrelationKernels winograd_correlation_kernels = {
-    kPanel, kLanes<float>, transform_weights, run, tiles_at_a_time, scratch_bytes};
+    kTileRows, kPanel, kLanes<float>, transform_weights, run, tiles_at_a_time, scratch_bytes};
 
 }  // namespace qanat::micro::QANAT_SIMD_NS

@@ -1,6 +1,6 @@
 // Filter gradients by Winograd's method.
 #include "packages/kernels_cpu/native/micro/blocks.h"
-#include "packages/kernels_cpu/native/micro/tile.h"
+#include "packages/kernels_cpu/native/micro/panel_product.h"
 #include "packages/kernels_cpu/native/micro/winograd_axes.h"
 #include "packages/kernels_cpu/native/micro/winograd_patch.h"
 #include "packages/kernels_cpu/native/micro/winograd_table.h"
@@ -51,38 +51,27 @@ class Adder {
         s_.in_height, s_.in_width, s_.in_channels, g_.in_channels.size()};
     Patch<Interpolate>(input, y - s_.pad_top, x - s_.pad_left, zeros_)
         .transform(in_values_ + t * in_.width, in_.stride);
-    const MapView d_output = {
-        g_.d_output + image * s_.out_height * s_.out_width * s_.out_channels +
-            g_.out_channels.begin,
-        s_.out_height, s_.out_width, s_.out_channels, g_.out_channels.size()};
+    const MapView d_output = {g_.d_output + image * s_.out_height * s_.out_width * s_.out_channels +
+                                  g_.out_channels.begin,
+                              s_.out_height, s_.out_width, s_.out_channels, g_.out_channels.size()};
     Patch<Evaluate<kSize>>(d_output, y, x, zeros_)
         .transform(out_values_ + t * out_.width, out_.stride);
   }
 
   void multiply(int64_t point, int64_t tiles) {
-    const float* in = in_values_ + point * in_.stride;
-    float* sums = sum_values_ + point * sums_.stride;
-    const int64_t parts = ceil_div(g_.in_channels.size(), kTileRows);
     for (int64_t col = 0; col < sums_.width; col += kTileCols<float>) {
       const int cols = static_cast<int>(min64(kTileCols<float>, sums_.width - col));
-      const float* out = out_values_ + point * out_.stride + col;
-      for (int64_t i = 0; i < parts; ++i) {
-        const Range part = part_of(g_.in_channels.size(), parts, i);
-        const int count = static_cast<int>(part.size());
-        float* rows[kTileRows];
-        for (int m = 0; m < count; ++m) rows[m] = sums + (part.begin + m) * sums_.width + col;
-        const float* a = in + part.begin;
-        Tiles<float, ColumnSteps<float>>::run(count, {1, tiles, &a, in_.width, &out, out_.width},
-                                              {rows, cols, true, nullptr, false});
-      }
+      multiply_panel<true>({g_.in_channels.size(), tiles, cols, in_values_ + point * in_.stride,
+                            in_.width, out_values_ + point * out_.stride + col, out_.width,
+                            sum_values_ + point * sums_.stride + col, sums_.width, true});
     }
   }
 
   // Of one input channel.
   void write_taps(int64_t channel, float* d_filter) const {
     const int64_t size = s_.in_channels * s_.out_channels;
-    float* to = d_filter + (g_.in_channels.begin + channel) * s_.out_channels +
-                g_.out_channels.begin;
+    float* to =
+        d_filter + (g_.in_channels.begin + channel) * s_.out_channels + g_.out_channels.begin;
     for (int64_t col = 0; col < g_.out_channels.size(); col += kLanes<float>) {
       const float* from = sum_values_ + channel * sums_.width + col;
       const int64_t lanes = min64(kLanes<float>, g_.out_channels.size() - col);

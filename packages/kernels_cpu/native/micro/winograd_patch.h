@@ -43,8 +43,7 @@ class Patch {
       for (int j = 0; j < kSize; ++j) {
         const int64_t row = y + i, col = x + j;
         const bool inside = row >= 0 && row < map.height && col >= 0 && col < map.width;
-        pixels_[i][j] =
-            inside ? map.data + (row * map.width + col) * map.pixel_stride : zeros;
+        pixels_[i][j] = inside ? map.data + (row * map.width + col) * map.pixel_stride : zeros;
       }
     }
   }
@@ -64,9 +63,7 @@ class Patch {
   template <bool kWhole>
   QANAT_INLINE void transform_lanes(int64_t c, float* to, int64_t point_stride) const {
     transform_square<Axis>(
-        [&](int row, int col) {
-          return load_lanes<kWhole>(pixels_[row][col] + c, channels_ - c);
-        },
+        [&](int row, int col) { return load_lanes<kWhole>(pixels_[row][col] + c, channels_ - c); },
         [&](int row, int col, FloatVec value) {
           store(to + (row * kWinogradSize + col) * point_stride, value);
         });

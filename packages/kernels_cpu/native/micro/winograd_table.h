@@ -28,6 +28,7 @@ struct TileGrid {
 };
 
 struct WinogradCorrelationKernels {
+  int tile_rows;  // tiles are best done in multiples of this
   int tile_cols;
   int lanes;  // of a vector: rows of weights are padded to so many
 
