@@ -35,19 +35,20 @@ __attribute__((noinline)) void run_rows(const PanelProduct& product, int64_t beg
     float* const c = p.c + row * p.c_stride;
     Sums<float, M, NV> sums;
     sums.clear();
-    if (p.accumulate) {
-#pragma GCC unroll 16
-      for (int m = 0; m < M; ++m) {
-#pragma GCC unroll 4
-        for (int v = 0; v < NV; ++v) sums.of[m][v] = load(c + m * p.c_stride + v * kLanes<float>);
-      }
-    }
     const float* a = p.a + row * row_stride;
     const float* b = p.b;
     for (int64_t k = 0; k < p.steps; ++k) {
       sums.step(b, [&](int m) { return a[m * row_stride]; });
       a += step_stride;
       b += p.b_stride;
+    }
+    // Added last, not first: sums of a few steps each round less than one of all steps.
+    if (p.accumulate) {
+#pragma GCC unroll 16
+      for (int m = 0; m < M; ++m) {
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) sums.of[m][v] += load(c + m * p.c_stride + v * kLanes<float>);
+      }
     }
 #pragma GCC unroll 16
     for (int m = 0; m < M; ++m) {
