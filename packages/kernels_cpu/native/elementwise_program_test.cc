@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "packages/core/native/testing/check.h"
+#include "packages/kernels_cpu/native/simd/each_level.h"
 
 namespace qanat::kernels_cpu {
 namespace {
@@ -14,7 +15,7 @@ bool parses(const char* text, int values = 2, int handles = 1, int outputs = 1) 
   return program.parse(text, DType::kFloat32, values, handles, outputs);
 }
 
-TEST(a_program_reads_values_scalars_and_variables_and_writes_last) {
+void check_run() {
   constexpr int kCount = 3000;  // several tiles and a rest
   std::vector<float> value(kCount), variable(kCount), output(kCount);
   for (int i = 0; i < kCount; ++i) {
@@ -38,6 +39,10 @@ TEST(a_program_reads_values_scalars_and_variables_and_writes_last) {
     CHECK_EQ(output[static_cast<size_t>(i)], sum);
     CHECK_EQ(variable[static_cast<size_t>(i)], static_cast<float>(i) - std::sqrt(sum));
   }
+}
+
+TEST(a_program_reads_values_scalars_and_variables_and_writes_last) {
+  simd::for_each_level(check_run);
 }
 
 TEST(results_share_tiles_once_they_are_read) {

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <random>
@@ -17,7 +16,7 @@
 #include <vector>
 
 #include "packages/core/native/kernel/parallel.h"
-#include "packages/kernels_cpu/native/simd/cpu_features.h"
+#include "packages/kernels_cpu/native/simd/each_level.h"
 
 namespace qanat::micro {
 
@@ -86,18 +85,7 @@ class Random {
   std::mt19937_64 engine_{20240229};
 };
 
-// Calls test() at each level that this machine has.
-template <typename Test>
-void for_each_level(Test test) {
-  using simd::Level;
-  const Level before = simd::level();
-  for (Level level : {Level::kBaseline, Level::kAvx2, Level::kAvx512}) {
-    if (!simd::set_level(level)) break;
-    std::printf("level %s\n", simd::level_name(level));
-    test();
-  }
-  simd::set_level(before);
-}
+using simd::for_each_level;
 
 // The largest difference from the expected values, in units of (1 + |expected|); infinity where one
 // is NaN and the other is not.

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "packages/core/native/testing/check.h"
-#include "packages/kernels_cpu/native/simd/cpu_features.h"
 #include "packages/kernels_cpu/native/simd/dispatch.h"
+#include "packages/kernels_cpu/native/simd/each_level.h"
 #include "packages/kernels_cpu/native/simd/math_table.h"
 
 namespace qanat::simd {
@@ -15,16 +15,6 @@ namespace qanat::simd {
 QANAT_SIMD_DECLARE(MathTable, math_table)
 
 namespace {
-
-template <typename Test>
-void for_each_level(Test test) {
-  for (Level candidate : {Level::kBaseline, Level::kAvx2, Level::kAvx512}) {
-    if (!set_level(candidate)) break;
-    std::printf("level %s\n", level_name(candidate));
-    test();
-  }
-  set_level(highest_level());
-}
 
 // 32-bit ARM's vector unit takes subnormal numbers for 0.
 #if defined(__arm__)

@@ -1,10 +1,12 @@
 #include "packages/kernels_cpu/native/testing/fake_host.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 
 #include "packages/kernels_cpu/native/families.h"
+#include "packages/kernels_cpu/native/simd/cpu_features.h"
 
 extern "C" void qanat_register_kernels(qanat::KernelRegistry* registry);
 
@@ -70,7 +72,10 @@ Tensor Tensor::reshaped(const Shape& shape) const {
   return other;
 }
 
-Registry::Registry() { qanat_register_kernels(this); }
+Registry::Registry() {
+  std::printf("level %s\n", simd::level_name(simd::level()));
+  qanat_register_kernels(this);
+}
 
 const Registry& registry() {
   static const Registry registry;
