@@ -99,7 +99,7 @@ class Adder {
     for (int64_t i = 0; i < band.height; ++i, to += band.width * s_.in_channels) {
       const int64_t y = first_row + i;
       const bool inside = y >= 0 && y < s_.in_height;
-      const T* from = g_.input + (image * s_.in_height + y) * row_size;
+      const T* from = inside ? g_.input + (image * s_.in_height + y) * row_size : nullptr;
       const Range copied = inside ? Range{begin, end} : Range{0, 0};
       for (int64_t j = 0; j < copied.begin; ++j) to[j] = 0;
       for (int64_t j = copied.begin; j < copied.end; ++j) to[j] = from[j - copied.begin];
