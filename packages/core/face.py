@@ -58,6 +58,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "kernel_table": ("load_kernel_library",),
     "op_def": ("op",),
     "proto_values": ("make_ndarray", "make_tensor_proto"),
+    "python_kernel": ("python_kernel",),
     "session": (
         "InteractiveSession",
         "RunOptions",

@@ -12,6 +12,7 @@
 #include "packages/core/native/base/crc32c.h"
 #include "packages/core/native/bindings/graph_reader.h"
 #include "packages/core/native/bindings/numpy_values.h"
+#include "packages/core/native/bindings/python_kernel.h"
 #include "packages/core/native/bindings/python_status.h"
 #include "packages/core/native/executor/cancellation.h"
 #include "packages/core/native/executor/executable.h"
@@ -136,6 +137,9 @@ NB_MODULE(_native, m) {
       [](const std::string& path) { raise_if_failed(LoadedKernels::process().load_library(path)); },
       nb::arg("path"));
   m.def("kernels", &list_kernels);
+  m.def("add_python_kernel", &add_python_kernel, nb::arg("op"), nb::arg("types"),
+        nb::arg("expensive"));
+  m.def("empty", &empty_array, nb::arg("dtype"), nb::arg("shape"));
   m.def("crc32c", &crc32c_of, nb::arg("data"), nb::arg("before") = 0);
 
   nb::class_<Resources>(m, "Resources")
@@ -154,7 +158,7 @@ NB_MODULE(_native, m) {
             self.cancel(static_cast<StatusCode>(code), message);
           },
           nb::arg("code"), nb::arg("message"));
-  nb::class_<Executable>(m, "Executable")
+  nb::class_<Executable>(m, "Executable", nb::dynamic_attr())
       .def(nb::new_(&compile), nb::arg("runtime"), nb::arg("nodes"), nb::arg("fetches"),
            nb::arg("targets"))
       .def("run", &run, nb::arg("feeds"), nb::arg("deadline_s") = 0.0,
