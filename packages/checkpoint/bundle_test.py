@@ -8,7 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from qanat.checkpoint.bundle import BundleReader, remove_bundle, write_bundle
+from qanat.checkpoint.bundle_reader import BundleReader
+from qanat.checkpoint.bundle_writer import remove_bundle, write_bundle
 from qanat.core import dtypes
 from qanat.core.errors import DataLossError, NotFoundError
 

@@ -9,7 +9,7 @@ from absl import flags
 from absl.testing import flagsaver
 
 from qanat.checkpoint import latest_checkpoint
-from qanat.checkpoint.bundle import BundleReader
+from qanat.checkpoint.bundle_reader import BundleReader
 from qanat.models import fashion_mnist, synthetic
 
 Array = np.ndarray[Any, Any]
