@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from qanat.core.dtypes import DType
+from qanat.core.shapes import TensorShape
 from qanat.ops.variables import Variable
 
 NameMap = Mapping[str, str] | Callable[[str], str]
@@ -109,7 +110,7 @@ def match(
             matched[name] = tensor
         else:
             expected = f"{variable.dtype} {variable.shape}"
-            misfits.append(Misfit(name, tensor, expected, f"{dtype} {list(shape)}"))
+            misfits.append(Misfit(name, tensor, expected, f"{dtype} {TensorShape(shape)}"))
     left_over = [tensor for tensor in reader.names() if tensor not in asked]
     return MatchReport(path, matched, missing, misfits, left_over)
 

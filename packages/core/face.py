@@ -76,10 +76,19 @@ _RENAMED: Final = {"DeviceSpec": "DeviceName", "Tensor": "Output", "bool": "bool
 PARTS: Final[dict[str, tuple[str, ...]]] = {
     "autodiff": ("compute_gradient", "compute_gradient_error", "custom_gradient", "gradients"),
     "checkpoint": (
+        "CheckpointReader",
+        "MatchReport",
         "Saver",
+        "best_checkpoint",
         "checkpoint_exists",
         "get_checkpoint_state",
         "latest_checkpoint",
+        "list_variables",
+        "load_checkpoint",
+        "load_safetensors",
+        "load_variable",
+        "restore_matching",
+        "save_safetensors",
         "update_checkpoint_state",
     ),
     "training": ("clip_by_global_norm", "clip_by_norm", "global_norm"),
@@ -95,6 +104,7 @@ _MODULES: Final = {
     "metrics": "training.metrics",
     "nn": "ops.nn",
     "random": "ops.random",
+    "summary": "summary",
     "train": "training",
 }
 

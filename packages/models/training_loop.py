@@ -41,6 +41,7 @@ def train(
     seed: int,
     after_epoch: Callable[[int], None],
     history: History,
+    log: "qn.summary.FileWriter | None" = None,
 ) -> None:
     """Runs steps from the session's global step up to step `until`.
 
@@ -57,13 +58,19 @@ def train(
         seed: of the order of the examples.
         after_epoch: called with the global step after each epoch and at the end.
         history: gets the measurements of each step.
+        log: gets a summary of each step.
 
     Raises:
         DivergedError: the loss is not finite.
     """
     batches = len(examples) // batch_size
     run = session.prepare(
-        [classifier.loss, classifier.correct, classifier.train],
+        [
+            classifier.loss,
+            classifier.correct,
+            classifier.train,
+            *([classifier.step_summary] if log is not None else []),
+        ],
         [classifier.images, classifier.labels],
     )
     step = int(session.run(classifier.global_step))
@@ -73,8 +80,10 @@ def train(
         with Progress(f"epoch {epoch + 1}", last, first) as progress:
             order = examples.shuffled_batches(batch_size, seed, epoch, skip=first)
             for batch, _ in zip(order, range(first, last), strict=False):
-                loss, correct, _ = run(batch.images, batch.labels)
+                loss, correct, _, *summary = run(batch.images, batch.labels)
                 step += 1
+                if log is not None:
+                    log.add_summary(summary[0], step)
                 if not np.isfinite(loss):
                     raise DivergedError(f"the loss is {loss} at step {step}: try a smaller rate")
                 history.steps.append(step)

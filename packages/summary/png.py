@@ -35,8 +35,9 @@ def encode_png(pixels: np.ndarray[Any, Any]) -> bytes:
     head = struct.pack(">IIBBBBB", width, height, 8, _COLOUR_TYPES[channels], 0, 0, 0)
     rows = np.empty((height, 1 + width * channels), np.uint8)
     rows[:, 0] = 2  # the filter "up"
-    rows[:, 1:] = pixels.reshape(height, -1)
-    rows[1:, 1:] -= pixels[:-1].reshape(height - 1, -1)
+    flat = pixels.reshape(height, width * channels)
+    rows[0, 1:] = flat[0]
+    np.subtract(flat[1:], flat[:-1], out=rows[1:, 1:])
     data = zlib.compress(rows.tobytes(), _LEVEL)
     return _SIGNATURE + _chunk(b"IHDR", head) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
 
