@@ -81,7 +81,9 @@ def test_restoring_what_is_not_there(
 
 def test_a_slice_that_is_no_slice_of_the_value(session: Any, tmp_path: Path) -> None:
     save = ops.save_v2(str(tmp_path / "model"), strings("x"), strings("4 0,2"), [np.zeros(3)])
-    with pytest.raises(errors.InvalidArgumentError, match=r"expected \[2\], the shape of the slice"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"expected \[2\], the shape of the slice"
+    ):
         session.run(save)
 
 

@@ -42,9 +42,7 @@ flags.DEFINE_string(
 )
 flags.DEFINE_string("checkpoint_dir", None, "Folder to save checkpoints in and to resume from.")
 # absl has a flag of this name for log files, of which this program writes none.
-flags.DEFINE_string(
-    "log_dir", None, "Folder for what TensorBoard shows.", allow_override=True
-)
+flags.DEFINE_string("log_dir", None, "Folder for what TensorBoard shows.", allow_override=True)
 flags.DEFINE_integer("seed", 1, "Of the weights and of the order of the images.", lower_bound=0)
 flags.DEFINE_integer("threads", 0, "Threads to compute with; 0 for one a core.", lower_bound=0)
 flags.DEFINE_integer("eval_batch_size", 500, "Images a step of evaluation.", lower_bound=1)
