@@ -58,6 +58,14 @@ class Cancellation:
     def __init__(self) -> None: ...
     def cancel(self, code: int, message: str) -> None: ...
 
+class StepTrace:
+    """When each kernel of one step ran."""
+
+    def __init__(self) -> None: ...
+    def events(self) -> list[tuple[int, int, int, int]]:
+        """(node index, thread, begin, end) of each kernel that has run; threads are counted by
+        their first appearance, times are nanoseconds since 1970."""
+
 # One node, in topological order:
 # (name, op, inputs, control_inputs, attrs, output_dtypes)
 #   inputs: (node index, output index) pairs; control_inputs: node indices
@@ -88,6 +96,7 @@ class Executable:
         feeds: Sequence[Any],
         deadline_s: float = 0.0,
         cancellation: Cancellation | None = None,
+        trace: StepTrace | None = None,
     ) -> list[Any]:
         """Runs one step without the GIL.
 
@@ -97,6 +106,7 @@ class Executable:
                 strings as object arrays of bytes. A large contiguous array that is aligned to 64
                 bytes is used without a copy and held until the step has ended.
             deadline_s: 0 for none.
+            trace: gets the times of this step's kernels.
 
         Returns:
             A NumPy array a fetch (a NumPy scalar for rank 0, bytes for a scalar string), the

@@ -67,6 +67,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "get_default_session",
     ),
     "shapes": ("TensorShape",),
+    "step_trace": ("RunMetadata",),
 }
 
 # TensorFlow's names for what has another one in its module.

@@ -43,6 +43,9 @@ flags.DEFINE_string(
 flags.DEFINE_string("checkpoint_dir", None, "Folder to save checkpoints in and to resume from.")
 # absl has a flag of this name for log files, of which this program writes none.
 flags.DEFINE_string("log_dir", None, "Folder for what TensorBoard shows.", allow_override=True)
+flags.DEFINE_string(
+    "trace", None, "File for the trace of the tenth step, for chrome://tracing or Perfetto."
+)
 flags.DEFINE_integer("seed", 1, "Of the weights and of the order of the images.", lower_bound=0)
 flags.DEFINE_integer("threads", 0, "Threads to compute with; 0 for one a core.", lower_bound=0)
 flags.DEFINE_integer("eval_batch_size", 500, "Images a step of evaluation.", lower_bound=1)
@@ -136,6 +139,7 @@ def _run(training: Examples, test: Examples) -> None:
                 after_epoch=after_epoch,
                 history=history,
                 log=log,
+                trace=FLAGS.trace,
             )
             if confusion is None:  # There was no step left to do.
                 confusion = evaluated()

@@ -1,5 +1,6 @@
 """The program as a whole, on a small data set: it learns, resumes exactly, and repeats itself."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,14 @@ def test_a_log_for_tensorboard(data_dir: str, tmp_path: Path) -> None:
     kernels = [tag for tag in steps if tag.endswith("kernel")]
     assert len(kernels) == 3 and all(steps[tag] == [10, 13] for tag in kernels)
     assert any(event.HasField("graph_def") for event in summary_iterator(path))
+
+
+def test_the_trace_of_a_step(data_dir: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    run(f"--data_dir={data_dir}", "--model=mlp", "--steps=10", f"--trace={path}", *SMALL)
+    events = json.loads(path.read_text())["traceEvents"]
+    ops = [event["name"] for event in events if event["ph"] == "X"]
+    assert sum("MatMul" in op for op in ops) >= 8  # Three layers forwards, and backwards.
 
 
 def test_evaluation_only(data_dir: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 package.
 """
 
+from qanat.summary.chrome_trace import chrome_trace
 from qanat.summary.event_file import summary_iterator
 from qanat.summary.event_pb2 import Event, SessionLog
 from qanat.summary.file_writer import FileWriter
@@ -22,6 +23,7 @@ __all__ = [
     "SessionLog",
     "Summary",
     "SummaryMetadata",
+    "chrome_trace",
     "histogram",
     "image",
     "merge",

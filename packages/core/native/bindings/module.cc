@@ -94,13 +94,23 @@ void feed_all(Step* step, const Plan& plan, nb::handle feeds, std::vector<nb::ob
   }
 }
 
+// (node, thread, begin, end) of each kernel that has run.
+nb::list events_of(const StepTrace& trace) {
+  nb::list events;
+  for (const StepTrace::Event& event : trace.events()) {
+    events.append(nb::make_tuple(event.node, event.thread, event.begin, event.end));
+  }
+  return events;
+}
+
 nb::list run(Executable& executable, nb::handle feeds, double deadline_s,
-             const Cancellation* cancellation) {
+             const Cancellation* cancellation, StepTrace* trace) {
   std::vector<nb::object> lent;  // outlives the lease
   Executable::Lease step(&executable);
   feed_all(step.operator->(), executable.plan(), feeds, &lent);
   StepOptions options;
   options.cancellation = cancellation;
+  options.trace = trace;
   if (deadline_s > 0) {
     options.time_limit = std::chrono::duration<double>(std::min(deadline_s, 1e9));
     options.deadline =
@@ -158,9 +168,10 @@ NB_MODULE(_native, m) {
             self.cancel(static_cast<StatusCode>(code), message);
           },
           nb::arg("code"), nb::arg("message"));
+  nb::class_<StepTrace>(m, "StepTrace").def(nb::init<>()).def("events", &events_of);
   nb::class_<Executable>(m, "Executable", nb::dynamic_attr())
       .def(nb::new_(&compile), nb::arg("runtime"), nb::arg("nodes"), nb::arg("fetches"),
            nb::arg("targets"))
       .def("run", &run, nb::arg("feeds"), nb::arg("deadline_s") = 0.0,
-           nb::arg("cancellation") = nb::none());
+           nb::arg("cancellation") = nb::none(), nb::arg("trace") = nb::none());
 }
