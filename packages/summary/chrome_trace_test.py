@@ -14,8 +14,8 @@ from qanat.core.graph import Graph
 from qanat.core.session import Session
 from qanat.core.session_config import RunOptions, SessionConfig
 from qanat.core.step_trace import RunMetadata
-from qanat.ops.linalg import matmul
 from qanat.ops.indexing import gather
+from qanat.ops.linalg import matmul
 from qanat.summary import chrome_trace
 
 TRACED = RunOptions(trace_level=RunOptions.FULL_TRACE)
