@@ -25,12 +25,12 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
-    _sync_folder(os.path.dirname(path) or ".")
+    sync_folder(os.path.dirname(path))
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
     """Puts the names in a folder on disk: a rename alone may be lost."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder or ".", os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -8,9 +8,18 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from qanat.checkpoint.bundle import BundleReader, remove_bundle, write_bundle
+from qanat.checkpoint.bundle_index import read_index, write_index
+from qanat.checkpoint.bundle_reader import BundleReader
+from qanat.checkpoint.bundle_writer import (
+    Piece,
+    merge_bundles,
+    remove_bundle,
+    write_bundle,
+    write_pieces,
+)
+from qanat.checkpoint.slices import parse_slice
 from qanat.core import dtypes
-from qanat.core.errors import DataLossError, NotFoundError
+from qanat.core.errors import DataLossError, InvalidArgumentError, NotFoundError
 
 Array = np.ndarray[Any, Any]
 
@@ -216,3 +225,104 @@ def test_a_prefix_with_characters_of_patterns(tmp_path: Path) -> None:
     write_bundle(path, {"x": np.array([2])})
     assert BundleReader(path).read("x") == 2
     assert len(os.listdir(tmp_path)) == 2
+
+
+def test_reads_slices_and_shards_that_tensorflow_wrote() -> None:
+    """testdata/partitioned.* were written by a sharded `Saver` of TensorFlow 2.21: "table" in three
+    slices by row, "wide" in two by column, "bb" on a second device.
+    """
+    reader = BundleReader(str(Path(__file__).parent / "testdata/partitioned"))
+    assert reader.names() == ["a", "bb", "table", "wide"]
+    table = np.arange(24, dtype=np.float32).reshape(6, 4)
+    np.testing.assert_array_equal(reader.read("table"), table)
+    np.testing.assert_array_equal(reader.read("wide"), np.arange(200).reshape(2, 100))
+    assert reader.read("bb") == 2.5 and reader.read("a").tolist() == [0, 1, 2]
+    given = reader.read("table", parse_slice("6 4 1,3:2,2"))
+    np.testing.assert_array_equal(given, table[1:4, 2:])
+
+
+def sliced(folder: Path, name: str, *specs: str) -> str:
+    """A bundle with slices of a 6 x 4 matrix."""
+    whole = np.arange(24, dtype=np.float32).reshape(6, 4)
+    blocks = [parse_slice(spec) for spec in specs]
+    write_pieces(str(folder / name), [Piece("x", whole[block.index], block) for block in blocks])
+    return str(folder / name)
+
+
+def test_slices_come_back_whole(tmp_path: Path) -> None:
+    reader = BundleReader(sliced(tmp_path, "model", "6 4 0,2:-", "6 4 2,4:0,1", "6 4 2,4:1,3"))
+    np.testing.assert_array_equal(reader.read("x"), np.arange(24).reshape(6, 4))
+    assert reader.names() == ["x"] and reader.shape("x") == (6, 4)
+
+
+def test_a_slice_that_is_missing(tmp_path: Path) -> None:
+    reader = BundleReader(sliced(tmp_path, "model", "6 4 0,2:-", "6 4 2,3:-"))
+    with pytest.raises(DataLossError, match="expected all slices of tensor 'x'"):
+        reader.read("x")
+
+
+def test_a_slice_of_another_shape(tmp_path: Path) -> None:
+    write_bundle(prefix(tmp_path), {"x": np.zeros((6, 4))})
+    with pytest.raises(InvalidArgumentError, match=r"expected \[4, 6\], got \[6, 4\] as the shape"):
+        BundleReader(prefix(tmp_path)).read("x", parse_slice("4 6 -:-"))
+
+
+def test_merging(tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    write_bundle(str(folder / "a"), {"a": np.arange(3), "b": np.ones(2)})
+    write_bundle(str(folder / "c"), {"c": np.arange(5)})
+    sliced(folder, "x1", "6 4 0,2:-")
+    sliced(folder, "x2", "6 4 2,4:-")
+    parts = [str(folder / name) for name in ("a", "c", "x1", "x2")]
+    merge_bundles(parts, prefix(tmp_path))
+    reader = BundleReader(prefix(tmp_path))
+    assert reader.names() == ["a", "b", "c", "x"]
+    assert reader.read("a").tolist() == [0, 1, 2] and reader.read("c").tolist() == [0, 1, 2, 3, 4]
+    np.testing.assert_array_equal(reader.read("x"), np.arange(24).reshape(6, 4))
+    assert os.listdir(folder) == [] and len(list(tmp_path.glob("model.data-*-of-00004"))) == 4
+
+
+def test_merging_over_an_old_bundle(tmp_path: Path) -> None:
+    for value in range(3):
+        parts = []
+        for name in "ab":
+            parts.append(str(tmp_path / f"part_{name}"))
+            write_bundle(parts[-1], {name: np.array([value])})
+        merge_bundles(parts, prefix(tmp_path))
+        reader = BundleReader(prefix(tmp_path))
+        assert reader.read("a") == reader.read("b") == value
+        assert len(os.listdir(tmp_path)) == 3
+
+
+def test_merging_what_does_not_fit(tmp_path: Path) -> None:
+    write_bundle(str(tmp_path / "a"), {"x": np.zeros(1)})
+    write_bundle(str(tmp_path / "b"), {"x": np.ones(1)})
+    with pytest.raises(InvalidArgumentError, match="expected names that differ, got 'x' twice"):
+        merge_bundles([str(tmp_path / "a"), str(tmp_path / "b")], prefix(tmp_path))
+    with pytest.raises(NotFoundError, match=r"found no file .*c\.index"):
+        merge_bundles([str(tmp_path / "a"), str(tmp_path / "c")], prefix(tmp_path))
+    assert BundleReader(str(tmp_path / "a")).read("x") == 0  # Nothing has moved.
+    merge_bundles([str(tmp_path / "a"), str(tmp_path / "c")], prefix(tmp_path), allow_missing=True)
+    assert BundleReader(prefix(tmp_path)).read("x") == 0
+
+
+def test_two_pieces_of_one_name(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="got 'x' twice"):
+        write_pieces(prefix(tmp_path), [Piece("x", np.zeros(1)), Piece("x", np.ones(1))])
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_index_that_asks_for_more_than_there_is(tmp_path: Path) -> None:
+    """No memory is taken for it."""
+    write_bundle(prefix(tmp_path), {"x": np.zeros(8, np.int8)})
+    index = read_index(prefix(tmp_path))
+    entry = index.entries[b"x"]
+    entry.size = 1 << 50
+    write_index(prefix(tmp_path), index)
+    with pytest.raises(DataLossError, match="expected 8 bytes of tensor 'x'"):
+        BundleReader(prefix(tmp_path)).read("x")
+    entry.shape.dim[0].size = 1 << 50
+    write_index(prefix(tmp_path), index)
+    with pytest.raises(DataLossError, match="truncated: expected the 1125899906842624 bytes"):
+        BundleReader(prefix(tmp_path)).read("x")

@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qanat.checkpoint import Saver, latest_checkpoint
+from qanat.checkpoint import Saver, best_checkpoint, latest_checkpoint
+from qanat.checkpoint.bundle_reader import BundleReader
 from qanat.core import dtypes
 from qanat.core.errors import (
     DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
+    ResourceExhaustedError,
 )
-from qanat.core.graph import Graph
+from qanat.core.graph import Graph, device
 from qanat.core.session import Session
 from qanat.ops.variables import Variable, global_variables_initializer
 
@@ -214,3 +216,107 @@ def test_dtypes(session: Any, tmp_path: Path) -> None:
     for given, value in zip(session.run(variables), values, strict=True):
         assert given.dtype == value.dtype
         np.testing.assert_array_equal(given, value)
+
+
+# Devices.
+
+
+def on_two_devices() -> tuple[Variable, Variable]:
+    with device("/cpu:0"):
+        a = Variable(np.arange(4.0), name="a")
+    with device("/job:localhost/task:0"):
+        return a, Variable(np.arange(6, dtype=np.int32).reshape(2, 3), name="b")
+
+
+def test_a_file_a_device(session: Any, tmp_path: Path) -> None:
+    a, b = on_two_devices()
+    initialized(session)
+    saver = Saver(sharded=True)
+    for _ in range(2):
+        path = saver.save(session, str(tmp_path / "model"))
+        assert len(list(tmp_path.glob("model.data-*"))) == 2
+        assert len(os.listdir(tmp_path)) == 4  # No part and no folder of parts is left.
+    assert BundleReader(path).read("a").tolist() == [0, 1, 2, 3]
+    session.run([a.assign(np.zeros(4)), b.assign(np.zeros((2, 3), np.int32))])
+    saver.restore(session, path)
+    assert session.run(a).tolist() == [0, 1, 2, 3] and session.run(b).sum() == 15
+    Saver().restore(session, path)
+
+
+def test_the_ops_are_those_of_tensorflow(session: Any) -> None:
+    on_two_devices()
+    Saver()
+    Saver(sharded=True, name="save_1")
+    made = {op.type: op for op in session.graph.get_operations() if op.name.startswith("save")}
+    for name in ("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename"):
+        assert name in made
+    assert session.graph.get_tensor_by_name("save/Const:0").dtype is dtypes.string
+    assert session.graph.get_operation_by_name("save/restore_all")
+
+
+def test_a_flipped_bit_in_one_shard_changes_nothing(session: Any, tmp_path: Path) -> None:
+    a, b = on_two_devices()
+    initialized(session)
+    saver = Saver(sharded=True)
+    path = saver.save(session, str(tmp_path / "model"))
+    session.run([a.assign(np.ones(4)), b.assign(np.ones((2, 3), np.int32))])
+    shard = tmp_path / "model.data-00001-of-00002"
+    contents = bytearray(shard.read_bytes())
+    contents[0] ^= 1
+    shard.write_bytes(contents)
+    with pytest.raises(DataLossError, match=r"\[RestoreV2\] .*model\.data-00001.*tensor '[ab]'"):
+        saver.restore(session, path)
+    assert np.all(session.run(a) == 1) and np.all(session.run(b) == 1)
+
+
+# What is kept.
+
+
+def test_the_best_are_kept_across_runs(session: Any, tmp_path: Path) -> None:
+    Variable(1.0)
+    initialized(session)
+    saver = Saver(max_to_keep=1, best_to_keep=2)
+    for step, metric in enumerate([0.5, 0.9, 0.7, 0.1]):
+        saver.save(session, str(tmp_path / "model"), step, metric=metric)
+    assert [Path(p).name for p in saver.best_checkpoints] == ["model-1", "model-2"]
+    kept = {p.name for p in tmp_path.glob("*.index")}
+    assert kept == {"model-1.index", "model-2.index", "model-3.index"}
+    assert best_checkpoint(tmp_path) == str(tmp_path / "model-1")
+
+    later = Saver(max_to_keep=1, best_to_keep=2)
+    later.recover_last_checkpoints(saver.last_checkpoints)
+    later.save(session, str(tmp_path / "model"), 4, metric=0.8)
+    kept = {p.name for p in tmp_path.glob("*.index")}
+    assert kept == {"model-1.index", "model-4.index"}
+    with pytest.raises(ValueError, match="expected a metric that is a number"):
+        later.save(session, str(tmp_path / "model"), 5, metric=float("nan"))
+
+
+def test_reshaping(session: Any, tmp_path: Path) -> None:
+    Variable(np.arange(6.0), name="x")
+    initialized(session)
+    path = Saver().save(session, str(tmp_path / "model"))
+    with Graph().as_default(), Session() as other:
+        x = Variable(np.zeros((2, 3)), name="x")
+        Saver(reshape=True).restore(other, path)
+        np.testing.assert_array_equal(other.run(x), np.arange(6.0).reshape(2, 3))
+        with pytest.raises(InvalidArgumentError, match=r"expected float64 \[2,3\]"):
+            Saver().restore(other, path)
+
+
+def test_a_full_disk(session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = Variable(1.0)
+    initialized(session)
+    saver = Saver()
+    path = saver.save(session, str(tmp_path / "model"))
+    session.run(x.assign(2.0))
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(ResourceExhaustedError, match=r"\[SaveV2\].*No space left"):
+            saver.save(session, str(tmp_path / "model"))
+    saver.restore(session, path)
+    assert session.run(x) == 1.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from google.protobuf import text_format
 
 from qanat.checkpoint.atomic_file import replacing
-from qanat.checkpoint.bundle import index_path
+from qanat.checkpoint.bundle_index import index_path
 from qanat.checkpoint.checkpoint_state_pb2 import CheckpointState
 from qanat.core.errors import DataLossError
 

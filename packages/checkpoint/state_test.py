@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qanat.checkpoint.bundle import write_bundle
+from qanat.checkpoint.bundle_writer import write_bundle
 from qanat.checkpoint.state import (
     checkpoint_exists,
     get_checkpoint_state,

@@ -26,6 +26,15 @@ def load_kernel_library(path: str) -> None:
 def kernels() -> list[tuple[str, dict[str, int], int]]:
     """All kernels, loaded and built in, as (op, {type attr: DataType number}, flags)."""
 
+def add_python_kernel(op: str, types: Mapping[str, int], expensive: bool) -> None:
+    """Says that nodes of `op` with these type attrs are run by the function that their attr
+    "python_function" is: (*inputs) -> list of arrays of the outputs' dtypes. What it raises is the
+    step's failure: a StatusError the status it says, another an internal error."""
+
+def empty(dtype: int, shape: Sequence[int]) -> Any:
+    """An array in the runtime's memory, elements undefined. A Python kernel that returns it gives
+    the step that memory."""
+
 def crc32c(data: bytes | bytearray | memoryview, before: int = 0) -> int:
     """The CRC-32C of a C-contiguous buffer that follows bytes with the CRC-32C `before`."""
 
@@ -49,19 +58,31 @@ class Cancellation:
     def __init__(self) -> None: ...
     def cancel(self, code: int, message: str) -> None: ...
 
+class StepTrace:
+    """When each kernel of one step ran."""
+
+    def __init__(self) -> None: ...
+    def events(self) -> list[tuple[int, int, int, int]]:
+        """(node index, thread, begin, end) of each kernel that has run; threads are counted by
+        their first appearance, times are nanoseconds since 1970."""
+
 # One node, in topological order:
 # (name, op, inputs, control_inputs, attrs, output_dtypes)
 #   inputs: (node index, output index) pairs; control_inputs: node indices
 #   attrs: name -> bool | int | float | bytes | DType number as ("type", n) | ("shape", dims) |
-#          np.ndarray | list of int / float / bytes
+#          np.ndarray | list of int / float / bytes | a function as ("function", f)
 #   output_dtypes: DataType numbers
 # The op "_Arg" with int attr "index" stands for a fed value; it has no kernel and no inputs.
-Node = tuple[
-    str, str, Sequence[tuple[int, int]], Sequence[int], Mapping[str, Any], Sequence[int]
-]
+Node = tuple[str, str, Sequence[tuple[int, int]], Sequence[int], Mapping[str, Any], Sequence[int]]
 
 class Executable:
-    """A compiled plan: immutable, run by any number of threads at once."""
+    """A compiled plan: immutable, run by any number of threads at once.
+
+    Attributes:
+        functions: what keeps the functions alive that are attrs of its nodes; set by who made it.
+    """
+
+    functions: Sequence[Any]
 
     def __init__(
         self,
@@ -75,6 +96,7 @@ class Executable:
         feeds: Sequence[Any],
         deadline_s: float = 0.0,
         cancellation: Cancellation | None = None,
+        trace: StepTrace | None = None,
     ) -> list[Any]:
         """Runs one step without the GIL.
 
@@ -84,6 +106,7 @@ class Executable:
                 strings as object arrays of bytes. A large contiguous array that is aligned to 64
                 bytes is used without a copy and held until the step has ended.
             deadline_s: 0 for none.
+            trace: gets the times of this step's kernels.
 
         Returns:
             A NumPy array a fetch (a NumPy scalar for rank 0, bytes for a scalar string), the

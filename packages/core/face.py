@@ -58,6 +58,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "kernel_table": ("load_kernel_library",),
     "op_def": ("op",),
     "proto_values": ("make_ndarray", "make_tensor_proto"),
+    "python_kernel": ("python_kernel",),
     "session": (
         "InteractiveSession",
         "RunOptions",
@@ -66,6 +67,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "get_default_session",
     ),
     "shapes": ("TensorShape",),
+    "step_trace": ("RunMetadata",),
 }
 
 # TensorFlow's names for what has another one in its module.
@@ -75,10 +77,19 @@ _RENAMED: Final = {"DeviceSpec": "DeviceName", "Tensor": "Output", "bool": "bool
 PARTS: Final[dict[str, tuple[str, ...]]] = {
     "autodiff": ("compute_gradient", "compute_gradient_error", "custom_gradient", "gradients"),
     "checkpoint": (
+        "CheckpointReader",
+        "MatchReport",
         "Saver",
+        "best_checkpoint",
         "checkpoint_exists",
         "get_checkpoint_state",
         "latest_checkpoint",
+        "list_variables",
+        "load_checkpoint",
+        "load_safetensors",
+        "load_variable",
+        "restore_matching",
+        "save_safetensors",
         "update_checkpoint_state",
     ),
     "training": ("clip_by_global_norm", "clip_by_norm", "global_norm"),
@@ -94,6 +105,7 @@ _MODULES: Final = {
     "metrics": "training.metrics",
     "nn": "ops.nn",
     "random": "ops.random",
+    "summary": "summary",
     "train": "training",
 }
 

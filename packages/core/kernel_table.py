@@ -92,9 +92,14 @@ def load_kernel_library(path: str) -> None:
         NotFoundError: it cannot be loaded.
         InvalidArgumentError: it was built for another ABI number.
     """
-    global _table
     kernel_table()
     _load(path)
+    forget_kernel_table()
+
+
+def forget_kernel_table() -> None:
+    """There are kernels more: the table is made anew when it is asked for."""
+    global _table
     with _lock:
         _table = None
 

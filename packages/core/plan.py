@@ -59,18 +59,28 @@ class Plan:
         self._run = compiled.run
         self._cancellation = cancellation
 
-    def run(self, keys: Sequence[Any], values: Sequence[Any], deadline_s: float) -> Any:
+    def run(
+        self,
+        keys: Sequence[Any],
+        values: Sequence[Any],
+        deadline_s: float,
+        trace: "_native.StepTrace | None" = None,
+    ) -> Any:
         """Runs a step.
 
         Args:
             keys: the feed keys, in the order of the constructor's.
             values: one a key.
+            trace: gets the times of the step's kernels.
         """
         if self._expansions:
             values = [value for _, value in chain.from_iterable(self._expanded(keys, values))]
         feeds = [*map(call, self._feeds, values)]
         try:
-            results = self._run(feeds, deadline_s, self._cancellation)
+            if trace is None:
+                results = self._run(feeds, deadline_s, self._cancellation)
+            else:
+                results = self._run(feeds, deadline_s, self._cancellation, trace)
         except Exception as error:
             self._fail(error)
         return self._rebuild(results)

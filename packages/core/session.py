@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from qanat.core.constants import describe
 from qanat.core.default_graph import get_default_graph
@@ -15,6 +15,9 @@ from qanat.core.graph import Graph
 from qanat.core.plan import Plan
 from qanat.core.session_config import RunOptions, SessionConfig
 from qanat.core.target import Target, make_target
+
+if TYPE_CHECKING:
+    from qanat.core.step_trace import RunMetadata
 
 __all__ = [
     "InteractiveSession",
@@ -73,6 +76,7 @@ class Session:
         fetches: Any,
         feed_dict: Mapping[Any, Any] | None = None,
         options: RunOptions | None = None,
+        run_metadata: "RunMetadata | None" = None,
     ) -> Any:
         """Runs one step: all that the fetches need, and nothing else.
 
@@ -83,6 +87,7 @@ class Session:
                 by variable. A NumPy array has to have the dtype of the output; Python values are
                 converted where nothing is lost.
             options: of this step.
+            run_metadata: gets the step's trace, where the options ask for one.
 
         Returns:
             The structure of `fetches`, with a NumPy array (a NumPy scalar for rank 0, bytes for a
@@ -105,8 +110,12 @@ class Session:
                     f"feed_dict: expected a dict from Outputs to values, got {describe(feed_dict)}"
                 ) from None
         plan = self._plan(fetches, keys)
-        deadline_s = self._deadline_s if options is None else self._deadline_of(options)
-        return plan.run(keys, values, deadline_s)
+        if options is None:
+            return plan.run(keys, values, self._deadline_s)
+        deadline_s = self._deadline_of(options)
+        if run_metadata is None or not options.trace_level:
+            return plan.run(keys, values, deadline_s)
+        return self._traced(plan, keys, values, deadline_s, run_metadata)
 
     def prepare(
         self, fetches: Any, feeds: Sequence[Any] = (), options: RunOptions | None = None
@@ -156,6 +165,24 @@ class Session:
         if not isinstance(options, RunOptions):
             raise TypeError(f"options: expected RunOptions, got {describe(options)}")
         return options.timeout_in_ms / 1000 or self._deadline_s
+
+    def _traced(
+        self,
+        plan: Plan,
+        keys: Sequence[Any],
+        values: Sequence[Any],
+        deadline_s: float,
+        run_metadata: "RunMetadata",
+    ) -> Any:
+        """Runs a step and gives its trace, also where it fails: up to there."""
+        from qanat.core import _native
+        from qanat.core.step_trace import fill_run_metadata
+
+        trace = _native.StepTrace()
+        try:
+            return plan.run(keys, values, deadline_s, trace)
+        finally:
+            fill_run_metadata(run_metadata, plan.step, trace.events())
 
     def _plan(self, fetches: Any, keys: tuple[Any, ...]) -> Plan:
         try:

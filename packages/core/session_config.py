@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,20 @@ class RunOptions:
     Attributes:
         timeout_in_ms: after which the step ends with a DeadlineExceededError; 0 for the session's
             own time limit, if it has one.
+        trace_level: FULL_TRACE (as SOFTWARE_TRACE and HARDWARE_TRACE) for the times of every node,
+            which Session.run puts into its `run_metadata`.
     """
 
+    NO_TRACE: ClassVar[int] = 0
+    SOFTWARE_TRACE: ClassVar[int] = 1
+    HARDWARE_TRACE: ClassVar[int] = 2
+    FULL_TRACE: ClassVar[int] = 3
+
     timeout_in_ms: int = 0
+    trace_level: int = NO_TRACE
 
     def __post_init__(self) -> None:
+        if not self.NO_TRACE <= self.trace_level <= self.FULL_TRACE:
+            raise ValueError(f"trace_level: expected 0 (none) to 3 (full), got {self.trace_level}")
         if self.timeout_in_ms < 0:
             raise ValueError(f"timeout_in_ms: expected 0 (none) or more, got {self.timeout_in_ms}")

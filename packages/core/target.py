@@ -18,7 +18,11 @@ class CompiledStep(Protocol):
     """A step that can be run any number of times, by any number of threads at once."""
 
     def run(
-        self, feeds: Sequence[Any], deadline_s: float = 0.0, cancellation: Any = None
+        self,
+        feeds: Sequence[Any],
+        deadline_s: float = 0.0,
+        cancellation: Any = None,
+        trace: Any = None,
     ) -> list[Any]:
         """The values of the fetches.
 
@@ -26,6 +30,8 @@ class CompiledStep(Protocol):
             feeds: in the order of the step's feeds, checked and of the declared dtypes.
             deadline_s: how long the step may take; 0 for as long as it likes.
             cancellation: a `_native.Cancellation`, or None.
+            trace: a `_native.StepTrace` that gets the times of the step's kernels, or None; not
+                given where there is none.
 
         Raises:
             StatusError: the step failed.

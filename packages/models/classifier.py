@@ -25,6 +25,8 @@ class Classifier:
         confusion: int64 [classes, classes]; row = label, column = prediction.
         global_step: counts the steps of training.
         train: one step.
+        step_summary: loss, accuracy and learning rate of a step.
+        weights_summary: histograms of the trainable variables.
     """
 
     def __init__(
@@ -41,3 +43,17 @@ class Classifier:
         self.global_step = qn.train.create_global_step()
         rate = learning_rate(self.global_step)
         self.train = optimizer(rate).minimize(self.loss, self.global_step)
+        images = qn.cast(qn.size(self.labels), qn.float32)
+        self.step_summary = qn.summary.merge(
+            [
+                qn.summary.scalar("train/loss", self.loss),
+                qn.summary.scalar("train/accuracy", qn.cast(self.correct, qn.float32) / images),
+                qn.summary.scalar("train/learning_rate", rate),
+            ]
+        )
+        self.weights_summary = qn.summary.merge(
+            [
+                qn.summary.histogram(f"weights/{variable.op.name}", variable)
+                for variable in qn.trainable_variables()
+            ]
+        )

@@ -9,6 +9,7 @@ weights whatever --threads.
 
 import os
 import sys
+from contextlib import ExitStack
 
 from absl import app, flags
 
@@ -40,6 +41,11 @@ flags.DEFINE_string(
     "data_dir", None, "Folder of the four IDX files; by default the data that Bazel fetched."
 )
 flags.DEFINE_string("checkpoint_dir", None, "Folder to save checkpoints in and to resume from.")
+# absl has a flag of this name for log files, of which this program writes none.
+flags.DEFINE_string("log_dir", None, "Folder for what TensorBoard shows.", allow_override=True)
+flags.DEFINE_string(
+    "trace", None, "File for the trace of the tenth step, for chrome://tracing or Perfetto."
+)
 flags.DEFINE_integer("seed", 1, "Of the weights and of the order of the images.", lower_bound=0)
 flags.DEFINE_integer("threads", 0, "Threads to compute with; 0 for one a core.", lower_bound=0)
 flags.DEFINE_integer("eval_batch_size", 500, "Images a step of evaluation.", lower_bound=1)
@@ -70,6 +76,15 @@ def _count_parameters() -> int:
     return sum(variable.shape.num_elements() or 0 for variable in qn.trainable_variables())
 
 
+def _log() -> "qn.summary.FileWriter | None":
+    """What gets the summaries, if --log_dir wants them; the graph is in it."""
+    return qn.summary.FileWriter(FLAGS.log_dir, qn.get_default_graph()) if FLAGS.log_dir else None
+
+
+def _scalar(tag: str, value: float) -> "qn.summary.Summary":
+    return qn.summary.Summary(value=[qn.summary.Summary.Value(tag=tag, simple_value=value)])
+
+
 def _initialize(session: qn.Session, saver: qn.train.Saver) -> None:
     """Gives all variables their values: those of the latest checkpoint, if there is one."""
     latest = FLAGS.checkpoint_dir and qn.train.latest_checkpoint(FLAGS.checkpoint_dir)
@@ -92,7 +107,12 @@ def _run(training: Examples, test: Examples) -> None:
         classifier = _build(steps_per_epoch)
         print(f"{FLAGS.model}: {_count_parameters():,} parameters")
         saver = qn.train.Saver()
-        with qn.Session(config=qn.SessionConfig(threads=FLAGS.threads or None)) as session:
+        config = qn.SessionConfig(threads=FLAGS.threads or None)
+        with ExitStack() as stack:
+            session = stack.enter_context(qn.Session(config=config))
+            log = _log()
+            if log is not None:
+                stack.enter_context(log)
             _initialize(session, saver)
 
             def evaluated() -> Array:
@@ -103,6 +123,9 @@ def _run(training: Examples, test: Examples) -> None:
                 confusion = evaluated()
                 history.tests.append((step, accuracy(confusion)))
                 print(f"step {step}: test accuracy {accuracy(confusion):.2%}")
+                if log is not None:
+                    log.add_summary(session.run(classifier.weights_summary), step)
+                    log.add_summary(_scalar("test/accuracy", accuracy(confusion)), step)
                 if FLAGS.checkpoint_dir:
                     saver.save(session, os.path.join(FLAGS.checkpoint_dir, FLAGS.model), step)
 
@@ -115,6 +138,8 @@ def _run(training: Examples, test: Examples) -> None:
                 seed=FLAGS.seed,
                 after_epoch=after_epoch,
                 history=history,
+                log=log,
+                trace=FLAGS.trace,
             )
             if confusion is None:  # There was no step left to do.
                 confusion = evaluated()

@@ -1,5 +1,6 @@
 """The program as a whole, on a small data set: it learns, resumes exactly, and repeats itself."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ from absl import flags
 from absl.testing import flagsaver
 
 from qanat.checkpoint import latest_checkpoint
-from qanat.checkpoint.bundle import BundleReader
+from qanat.checkpoint.bundle_reader import BundleReader
 from qanat.models import fashion_mnist, synthetic
+from qanat.summary import summary_iterator
 
 Array = np.ndarray[Any, Any]
 
@@ -98,6 +100,28 @@ def test_pictures(data_dir: str, tmp_path: Path) -> None:
         *SMALL,
     )
     assert all((tmp_path / name).stat().st_size > 5000 for name in ("curve.png", "confusion.png"))
+
+
+def test_a_log_for_tensorboard(data_dir: str, tmp_path: Path) -> None:
+    run(f"--data_dir={data_dir}", "--model=mlp", "--steps=13", f"--log_dir={tmp_path}", *SMALL)
+    (path,) = tmp_path.iterdir()
+    steps: dict[str, list[int]] = {}
+    for event in summary_iterator(path):
+        for value in event.summary.value:
+            steps.setdefault(value.tag, []).append(event.step)
+    assert steps["train/loss"] == steps["train/accuracy"] == list(range(1, 14))
+    assert steps["test/accuracy"] == [10, 13]
+    kernels = [tag for tag in steps if tag.endswith("kernel")]
+    assert len(kernels) == 3 and all(steps[tag] == [10, 13] for tag in kernels)
+    assert any(event.HasField("graph_def") for event in summary_iterator(path))
+
+
+def test_the_trace_of_a_step(data_dir: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    run(f"--data_dir={data_dir}", "--model=mlp", "--steps=10", f"--trace={path}", *SMALL)
+    events = json.loads(path.read_text())["traceEvents"]
+    ops = [event["name"] for event in events if event["ph"] == "X"]
+    assert sum("MatMul" in op for op in ops) >= 8  # Three layers forwards, and backwards.
 
 
 def test_evaluation_only(data_dir: str, capsys: pytest.CaptureFixture[str]) -> None:

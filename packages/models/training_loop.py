@@ -10,6 +10,7 @@ from qanat.models.classifier import Classifier
 from qanat.models.dataset import CLASSES, Examples
 from qanat.models.idx import Array
 from qanat.models.progress import Progress
+from qanat.models.step_runner import StepRunner
 
 
 class DivergedError(Exception):
@@ -41,6 +42,8 @@ def train(
     seed: int,
     after_epoch: Callable[[int], None],
     history: History,
+    log: "qn.summary.FileWriter | None" = None,
+    trace: str | None = None,
 ) -> None:
     """Runs steps from the session's global step up to step `until`.
 
@@ -57,15 +60,13 @@ def train(
         seed: of the order of the examples.
         after_epoch: called with the global step after each epoch and at the end.
         history: gets the measurements of each step.
+        log, trace: what else is noted of the steps, see StepRunner.
 
     Raises:
         DivergedError: the loss is not finite.
     """
     batches = len(examples) // batch_size
-    run = session.prepare(
-        [classifier.loss, classifier.correct, classifier.train],
-        [classifier.images, classifier.labels],
-    )
+    run = StepRunner(session, classifier, log, trace)
     step = int(session.run(classifier.global_step))
     while step < until:
         epoch, first = divmod(step, batches)
@@ -73,8 +74,8 @@ def train(
         with Progress(f"epoch {epoch + 1}", last, first) as progress:
             order = examples.shuffled_batches(batch_size, seed, epoch, skip=first)
             for batch, _ in zip(order, range(first, last), strict=False):
-                loss, correct, _ = run(batch.images, batch.labels)
                 step += 1
+                loss, correct = run(step, batch.images, batch.labels)
                 if not np.isfinite(loss):
                     raise DivergedError(f"the loss is {loss} at step {step}: try a smaller rate")
                 history.steps.append(step)

@@ -2,11 +2,17 @@
 package.
 """
 
+from qanat.checkpoint import CheckpointReader as NewCheckpointReader
 from qanat.checkpoint import (
     Saver,
+    best_checkpoint,
     checkpoint_exists,
     get_checkpoint_state,
     latest_checkpoint,
+    list_variables,
+    load_checkpoint,
+    load_variable,
+    restore_matching,
     update_checkpoint_state,
 )
 from qanat.training.adam import AdamOptimizer
@@ -32,8 +38,10 @@ __all__ = [
     "AdamOptimizer",
     "GradientDescentOptimizer",
     "MomentumOptimizer",
+    "NewCheckpointReader",
     "Optimizer",
     "Saver",
+    "best_checkpoint",
     "checkpoint_exists",
     "clip_by_global_norm",
     "clip_by_norm",
@@ -47,7 +55,11 @@ __all__ = [
     "global_step",
     "inverse_time_decay",
     "latest_checkpoint",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
     "piecewise_constant",
     "polynomial_decay",
+    "restore_matching",
     "update_checkpoint_state",
 ]

@@ -10,6 +10,8 @@ import pytest
     ("program", "bench"),
     [
         ("add_chain", "an_addition"),
+        ("checkpoint_io", "save"),
+        ("checkpoint_io", "restore"),
         ("graph_construction", "layer"),
         ("import_time", "import"),
         ("lenet_step", "batch_64"),

@@ -48,7 +48,7 @@ def main(
         file: the bench file.
         benches: entrants by label, by the name of the bench.
         per_call: how many units of work a call does, such as nodes of a chain.
-        unit: "us" or "ms", of the times printed.
+        unit: of what is printed: "us" or "ms" for times, another for units of work a second.
         reports_seconds: the work itself returns how long it took.
     """
     module = "tests.performance." + Path(file).stem
@@ -153,16 +153,20 @@ def _report(
     unit: str,
     entrants: Mapping[str, Entrant],
 ) -> None:
-    scale = {"us": 1e6, "ms": 1e3}[unit] / per_call
+    scale = {"us": 1e6, "ms": 1e3}.get(unit)
+
+    def shown(seconds: float) -> float:
+        return per_call / seconds if scale is None else seconds * scale / per_call
+
     medians = {label: statistics.median(values) for label, values in times.items() if values}
     peers = {label: m for label, m in medians.items() if entrants[label].is_peer}
     best = min(peers, key=lambda label: peers[label]) if peers else None
-    print(f"\n{bench}, {unit}: median (least - most) over the rounds; ratio to the best peer")
+    print(f"\n{bench}, {unit}: median (fastest - slowest) of the rounds; time over the best peer's")
     for label, values in times.items():
         if not values:
             print(f"  {label:34} could not run")
             continue
         ratio = f"{medians[label] / peers[best]:6.2f} x" if best else ""
-        spread = f"({min(values) * scale:.3f} - {max(values) * scale:.3f})"
-        print(f"  {label:34} {medians[label] * scale:10.3f} {spread:24} {ratio}")
+        spread = f"({shown(min(values)):.3f} - {shown(max(values)):.3f})"
+        print(f"  {label:34} {shown(medians[label]):10.3f} {spread:24} {ratio}")
     sys.stdout.flush()

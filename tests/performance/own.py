@@ -77,6 +77,35 @@ def construction(layers: int) -> Work:
     return build
 
 
+def save(mebibytes: int) -> Work:
+    from tests.performance.checkpoint_files import folder, timed
+
+    session, saver = _saver(mebibytes)
+    prefix = folder() / "model"
+    return timed(lambda: saver.save(session, prefix))
+
+
+def restore(mebibytes: int) -> Work:
+    from tests.performance.checkpoint_files import folder, timed_cold
+
+    session, saver = _saver(mebibytes)
+    files = folder()
+    path = saver.save(session, files / "model")
+    return timed_cold(files, "model.*", lambda: saver.restore(session, path))
+
+
+def _saver(mebibytes: int) -> tuple[Any, Any]:
+    import qanat as qn
+    from tests.performance.checkpoint_files import tensors
+
+    values = tensors(mebibytes)
+    variables = [qn.Variable(qn.zeros(value.shape)) for value in values]
+    session = _session()
+    for variable, value in zip(variables, values, strict=True):
+        variable.load(value, session)
+    return session, qn.train.Saver()
+
+
 def _session(optimise: bool = True) -> Any:
     import qanat as qn
 

@@ -95,6 +95,35 @@ def construction(layers: int) -> Work:
     return build
 
 
+def save(mebibytes: int) -> Work:
+    from tests.performance.checkpoint_files import folder, timed
+
+    session, saver = _saver(mebibytes)
+    prefix = str(folder() / "model")
+    return timed(lambda: saver.save(session, prefix, write_meta_graph=False))
+
+
+def restore(mebibytes: int) -> Work:
+    from tests.performance.checkpoint_files import folder, timed_cold
+
+    session, saver = _saver(mebibytes)
+    files = folder()
+    path = saver.save(session, str(files / "model"), write_meta_graph=False)
+    return timed_cold(files, "model.*", lambda: saver.restore(session, path))
+
+
+def _saver(mebibytes: int) -> tuple[Any, Any]:
+    from tests.performance.checkpoint_files import tensors
+
+    tf = _tensorflow()
+    values = tensors(mebibytes)
+    variables = [tf.Variable(tf.zeros(value.shape)) for value in values]
+    session = tf.Session()
+    for variable, value in zip(variables, values, strict=True):
+        variable.load(value, session)
+    return session, tf.train.Saver()
+
+
 def _tensorflow() -> Any:
     import tensorflow
 

@@ -1,12 +1,12 @@
 """From a placed StepGraph to native code's flat arrays: where Python hands over."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qanat.core.dtypes import DType
-from qanat.core.passes.step_graph import StepGraph
+from qanat.core.passes.step_graph import Node, StepGraph
+from qanat.core.python_kernel import function_of
 from qanat.core.shapes import TensorShape
 
 if TYPE_CHECKING:
@@ -28,18 +28,28 @@ def compile_step(graph: StepGraph, runtime: "_native.Runtime") -> "_native.Execu
             node.op,
             [(number[ref.node], ref.port) for ref in node.inputs],
             [number[name] for name in node.control_inputs],
-            _attrs(node.attrs),
+            _attrs(node),
             [dtype.number for dtype in node.dtypes],
         )
         for node in graph
     ]
+    functions = [
+        attrs["python_function"][1] for *_, attrs, _ in nodes if "python_function" in attrs
+    ]
     fetches = [(number[ref.node], ref.port) for ref in graph.fetches]
-    return _native.Executable(runtime, nodes, fetches, [number[name] for name in graph.targets])
+    targets = [number[name] for name in graph.targets]
+    executable = _native.Executable(runtime, nodes, fetches, targets)
+    executable.functions = functions
+    return executable
 
 
-def _attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
+def _attrs(node: Node) -> dict[str, Any]:
     """The attributes kernels may ask for; those with a leading "_" are notes between passes."""
-    return {name: _encode(value) for name, value in attrs.items() if not name.startswith("_")}
+    attrs = {name: _encode(value) for name, value in node.attrs.items() if not name.startswith("_")}
+    function = function_of(node)
+    if function is not None:
+        attrs["python_function"] = ("function", function)
+    return attrs
 
 
 def _encode(value: Any) -> Any:

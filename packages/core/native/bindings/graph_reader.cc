@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "packages/core/native/bindings/numpy_values.h"
+#include "packages/core/native/bindings/python_kernel.h"
 
 namespace nb = nanobind;
 
@@ -67,6 +68,7 @@ AttrValue read_attr(nb::handle value) {
   if (PyBytes_Check(object) || PyUnicode_Check(object)) return read_text(value);
   if (is_tagged(value, "type")) return read_dtype(value[1]);
   if (is_tagged(value, "shape")) return read_shape(value[1]);
+  if (is_tagged(value, "function")) return function_attr(value[1]);
   if (PyList_Check(object) || PyTuple_Check(object)) return read_list(value);
   if (value.is_none()) return {};
   return tensor_from_array(object);

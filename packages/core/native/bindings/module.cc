@@ -12,6 +12,7 @@
 #include "packages/core/native/base/crc32c.h"
 #include "packages/core/native/bindings/graph_reader.h"
 #include "packages/core/native/bindings/numpy_values.h"
+#include "packages/core/native/bindings/python_kernel.h"
 #include "packages/core/native/bindings/python_status.h"
 #include "packages/core/native/executor/cancellation.h"
 #include "packages/core/native/executor/executable.h"
@@ -93,13 +94,23 @@ void feed_all(Step* step, const Plan& plan, nb::handle feeds, std::vector<nb::ob
   }
 }
 
+// (node, thread, begin, end) of each kernel that has run.
+nb::list events_of(const StepTrace& trace) {
+  nb::list events;
+  for (const StepTrace::Event& event : trace.events()) {
+    events.append(nb::make_tuple(event.node, event.thread, event.begin, event.end));
+  }
+  return events;
+}
+
 nb::list run(Executable& executable, nb::handle feeds, double deadline_s,
-             const Cancellation* cancellation) {
+             const Cancellation* cancellation, StepTrace* trace) {
   std::vector<nb::object> lent;  // outlives the lease
   Executable::Lease step(&executable);
   feed_all(step.operator->(), executable.plan(), feeds, &lent);
   StepOptions options;
   options.cancellation = cancellation;
+  options.trace = trace;
   if (deadline_s > 0) {
     options.time_limit = std::chrono::duration<double>(std::min(deadline_s, 1e9));
     options.deadline =
@@ -136,6 +147,9 @@ NB_MODULE(_native, m) {
       [](const std::string& path) { raise_if_failed(LoadedKernels::process().load_library(path)); },
       nb::arg("path"));
   m.def("kernels", &list_kernels);
+  m.def("add_python_kernel", &add_python_kernel, nb::arg("op"), nb::arg("types"),
+        nb::arg("expensive"));
+  m.def("empty", &empty_array, nb::arg("dtype"), nb::arg("shape"));
   m.def("crc32c", &crc32c_of, nb::arg("data"), nb::arg("before") = 0);
 
   nb::class_<Resources>(m, "Resources")
@@ -154,9 +168,10 @@ NB_MODULE(_native, m) {
             self.cancel(static_cast<StatusCode>(code), message);
           },
           nb::arg("code"), nb::arg("message"));
-  nb::class_<Executable>(m, "Executable")
+  nb::class_<StepTrace>(m, "StepTrace").def(nb::init<>()).def("events", &events_of);
+  nb::class_<Executable>(m, "Executable", nb::dynamic_attr())
       .def(nb::new_(&compile), nb::arg("runtime"), nb::arg("nodes"), nb::arg("fetches"),
            nb::arg("targets"))
       .def("run", &run, nb::arg("feeds"), nb::arg("deadline_s") = 0.0,
-           nb::arg("cancellation") = nb::none());
+           nb::arg("cancellation") = nb::none(), nb::arg("trace") = nb::none());
 }

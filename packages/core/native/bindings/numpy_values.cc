@@ -290,8 +290,29 @@ bool store_scalar(PyObject* value, DType dtype, void* data) {
   return false;
 }
 
+// The name of the capsules that own a buffer for an array.
+constexpr const char* kBufferCapsule = "qanat.buffer";
+
 void drop_buffer(PyObject* capsule) {
-  unref(static_cast<Buffer*>(PyCapsule_GetPointer(capsule, nullptr)));
+  unref(static_cast<Buffer*>(PyCapsule_GetPointer(capsule, kBufferCapsule)));
+}
+
+// An array that owns the tensor's buffer.
+nb::object owning_array(Tensor tensor, int number) {
+  const TensorView& view = tensor.view;
+  npy_intp dims[kMaxRank];
+  for (int i = 0; i < view.rank(); ++i) dims[i] = view.dim(i);
+  nb::object array =
+      nb::steal(PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(number), view.rank(),
+                                     dims, nullptr, view.data, NPY_ARRAY_CARRAY, nullptr));
+  if (!array.is_valid()) throw nb::python_error();
+  PyObject* owner = PyCapsule_New(tensor.buffer, kBufferCapsule, drop_buffer);
+  if (owner == nullptr) throw nb::python_error();
+  tensor.buffer = nullptr;
+  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array.ptr()), owner) < 0) {
+    throw nb::python_error();
+  }
+  return array;
 }
 
 nb::object bytes_object(const Bytes& bytes) {
@@ -299,7 +320,9 @@ nb::object bytes_object(const Bytes& bytes) {
       PyBytes_FromStringAndSize(bytes.view().data(), static_cast<Py_ssize_t>(bytes.size())));
 }
 
-nb::object string_array(const Tensor& tensor, const npy_intp* dims) {
+nb::object string_array(const Tensor& tensor) {
+  npy_intp dims[kMaxRank];
+  for (int i = 0; i < tensor.view.rank(); ++i) dims[i] = tensor.view.dim(i);
   nb::object array = nb::steal(PyArray_SimpleNew(tensor.view.rank(), dims, NPY_OBJECT));
   if (!array.is_valid()) throw nb::python_error();
   auto** objects =
@@ -351,33 +374,63 @@ bool feed(Step* step, size_t index, DType dtype, PyObject* value) {
 
 nb::object to_python(Tensor tensor) {
   const TensorView& view = tensor.view;
-  npy_intp dims[kMaxRank];
-  for (int i = 0; i < view.rank(); ++i) dims[i] = view.dim(i);
   if (view.dtype == DType::kString) {
-    return view.rank() == 0 ? bytes_object(*view.as<Bytes>()) : string_array(tensor, dims);
+    return view.rank() == 0 ? bytes_object(*view.as<Bytes>()) : string_array(tensor);
   }
   const int number = numpy_number(view.dtype);
   if (number == NPY_NOTYPE) {
     raise(error(StatusCode::kInvalidArgument,
                 format("expected a value that NumPy can hold, got %s", dtype_name(view.dtype))));
   }
+  if (view.rank() > 0) return owning_array(std::move(tensor), number);
   PyArray_Descr* descr = PyArray_DescrFromType(number);
-  if (view.rank() == 0) {
-    nb::object scalar = nb::steal(PyArray_Scalar(view.data, descr, nullptr));
-    Py_DECREF(descr);
-    if (!scalar.is_valid()) throw nb::python_error();
-    return scalar;
+  nb::object scalar = nb::steal(PyArray_Scalar(view.data, descr, nullptr));
+  Py_DECREF(descr);
+  if (!scalar.is_valid()) throw nb::python_error();
+  return scalar;
+}
+
+nb::object to_read_only_python(Tensor tensor) {
+  nb::object value = to_python(std::move(tensor));
+  if (PyArray_Check(value.ptr())) {
+    PyArray_CLEARFLAGS(reinterpret_cast<PyArrayObject*>(value.ptr()), NPY_ARRAY_WRITEABLE);
   }
-  nb::object array = nb::steal(PyArray_NewFromDescr(&PyArray_Type, descr, view.rank(), dims,
-                                                    nullptr, view.data, NPY_ARRAY_CARRAY, nullptr));
-  if (!array.is_valid()) throw nb::python_error();
-  PyObject* owner = PyCapsule_New(tensor.buffer, nullptr, drop_buffer);
-  if (owner == nullptr) throw nb::python_error();
-  tensor.buffer = nullptr;
-  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array.ptr()), owner) < 0) {
-    throw nb::python_error();
+  return value;
+}
+
+nb::object empty_array(int dtype, nb::sequence shape) {
+  const auto type = static_cast<DType>(dtype);
+  const int number = is_plain(type) ? numpy_number(type) : NPY_NOTYPE;
+  Shape dims;
+  bool fits = number != NPY_NOTYPE;
+  for (nb::handle dim : shape) fits = fits && dims.add(nb::cast<int64_t>(dim));
+  if (!fits) {
+    raise(error(StatusCode::kInvalidArgument,
+                format("expected a plain dtype and a shape of rank %d at most, got %s", kMaxRank,
+                       dtype_name(type))));
   }
-  return array;
+  Tensor tensor;
+  if (!tensor.allocate(type, dims, &Allocator::process())) raise(exhausted(type, dims));
+  return owning_array(std::move(tensor), number);
+}
+
+Tensor tensor_from_gift(PyObject* object, DType dtype) {
+  if (!PyArray_Check(object)) return tensor_from_array(object);  // says what it expected
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  if (dtype_of_descr(PyArray_DESCR(array)) != dtype) {
+    raise(error(StatusCode::kInternal, format("expected an array of %s, got %s", dtype_name(dtype),
+                                              type_text(PyArray_DESCR(array)).c_str())));
+  }
+  PyObject* base = PyArray_BASE(array);
+  if (base == nullptr || !PyCapsule_IsValid(base, kBufferCapsule)) return tensor_from_array(object);
+  auto* buffer = static_cast<Buffer*>(PyCapsule_GetPointer(base, kBufferCapsule));
+  const bool whole = PyArray_DATA(array) == buffer->data && PyArray_IS_C_CONTIGUOUS(array);
+  if (!whole) return tensor_from_array(object);
+  Tensor tensor;
+  tensor.view = {buffer->data, dtype, shape_of(array)};
+  buffer->ref();
+  tensor.buffer = buffer;
+  return tensor;
 }
 
 }  // namespace qanat

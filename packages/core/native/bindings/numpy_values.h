@@ -25,6 +25,16 @@ bool feed(Step* step, size_t index, DType dtype, PyObject* value);
 // A fetched value as Python sees it: an array that owns the tensor's buffer; for rank 0 a scalar.
 nanobind::object to_python(Tensor tensor);
 
+// The same for a value that others use, too: the array cannot be written to.
+nanobind::object to_read_only_python(Tensor tensor);
+
+// An array, also of rank 0, in memory of the runtime: elements undefined.
+nanobind::object empty_array(int dtype, nanobind::sequence shape);
+
+// What an array holds, given away: the buffer itself where all of the array is one of the
+// runtime's, else a copy. Refuses any other type than `dtype`.
+Tensor tensor_from_gift(PyObject* array, DType dtype);
+
 }  // namespace qanat
 
 #endif  // PACKAGES_CORE_NATIVE_BINDINGS_NUMPY_VALUES_H_

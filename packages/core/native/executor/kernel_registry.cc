@@ -76,6 +76,11 @@ Status LoadedKernels::add_all(void (*register_kernels)(KernelRegistry*)) {
   return add_locked(collector.defs);
 }
 
+Status LoadedKernels::add(const KernelDef& def) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return add_locked({def});
+}
+
 Status LoadedKernels::add_locked(const std::vector<KernelDef>& defs) {
   ByOp merged = by_op_;
   for (const KernelDef& def : defs) {

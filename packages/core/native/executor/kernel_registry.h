@@ -25,6 +25,9 @@ class LoadedKernels {
   // known or, where one could be meant by the same node as another, none, and the error names both.
   Status add_all(void (*register_kernels)(KernelRegistry*));
 
+  // One kernel more, whose strings stay for the life of the process.
+  Status add(const KernelDef& def);
+
   // Opens a shared object and adds its kernels; a second time does nothing.
   Status load_library(const std::string& path);
 

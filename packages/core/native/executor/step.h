@@ -13,6 +13,7 @@
 #include "packages/core/native/executor/flat_state.h"
 #include "packages/core/native/executor/plan.h"
 #include "packages/core/native/executor/step_context.h"
+#include "packages/core/native/executor/step_trace.h"
 
 namespace qanat {
 
@@ -24,6 +25,7 @@ struct StepOptions {
   const Cancellation* cancellation = nullptr;
   // Asked on the calling thread every so often: true ends the step as cancelled.
   bool (*interrupted)() = nullptr;
+  StepTrace* trace = nullptr;  // gets every kernel's times
 };
 
 // begin(); fill the arg()s; run(); move the results() out; end().

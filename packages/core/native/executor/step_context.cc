@@ -52,7 +52,10 @@ bool StepContext::run_kernel(const NodePlan& node) {
   inputs_ = step_.inputs_.data() + node.first_input;
   num_inputs_ = node.num_inputs;
   failed_ = false;
+  StepTrace* const trace = step_.options_->trace;
+  const int64_t begin = trace == nullptr ? 0 : trace->now();
   node.kernel->compute(*this);
+  if (trace != nullptr) trace->add(node.index, begin);
   for (Buffer* buffer : scratch_) unref(buffer, cache_);
   scratch_.clear();
   if (failed_) return false;

@@ -2,6 +2,7 @@
 #ifndef PACKAGES_CORE_NATIVE_EXECUTOR_STEP_CONTEXT_H_
 #define PACKAGES_CORE_NATIVE_EXECUTOR_STEP_CONTEXT_H_
 
+#include <utility>
 #include <vector>
 
 #include "packages/core/native/executor/plan.h"
@@ -46,6 +47,11 @@ class StepContext final : public KernelContext {
   bool assign_variable(int handle, int value) override;
   bool lock_variables(const int* handles, int count, TensorView** values) override;
   void unlock_variables(const int* handles, int count) override;
+
+  // For kernels of this host that keep values beyond compute(): input i with a share in its buffer;
+  // output i, of the planned type.
+  Tensor share_input(int i) { return input_slot(i); }
+  void give_output(int i, Tensor value) { output_slot(i) = std::move(value); }
 
  private:
   bool run_kernel(const NodePlan& node);
