@@ -26,6 +26,9 @@ def load_kernel_library(path: str) -> None:
 def kernels() -> list[tuple[str, dict[str, int], int]]:
     """All kernels, loaded and built in, as (op, {type attr: DataType number}, flags)."""
 
+def control_flow_ops() -> list[str]:
+    """The ops that the executor directs values by: those that have a `Role`."""
+
 def crc32c(data: bytes | bytearray | memoryview, before: int = 0) -> int:
     """The CRC-32C of a C-contiguous buffer that follows bytes with the CRC-32C `before`."""
 
@@ -49,7 +52,7 @@ class Cancellation:
     def __init__(self) -> None: ...
     def cancel(self, code: int, message: str) -> None: ...
 
-# One node, in topological order:
+# One node, in topological order but for the inputs that close a loop:
 # (name, op, inputs, control_inputs, attrs, output_dtypes)
 #   inputs: (node index, output index) pairs; control_inputs: node indices
 #   attrs: name -> bool | int | float | bytes | DType number as ("type", n) | ("shape", dims) |

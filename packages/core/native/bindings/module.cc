@@ -33,8 +33,16 @@ nb::list list_kernels() {
     }
     kernels.append(nb::make_tuple(def.op, types, def.flags));
   }
-  for (const char* op : kBuiltInOps) kernels.append(nb::make_tuple(op, nb::dict(), 0));
+  for (const BuiltIn& own : kBuiltIns) kernels.append(nb::make_tuple(own.op, nb::dict(), 0));
   return kernels;
+}
+
+nb::list list_control_flow_ops() {
+  nb::list ops;
+  for (const BuiltIn& own : kBuiltIns) {
+    if (own.controls_flow) ops.append(own.op);
+  }
+  return ops;
 }
 
 nb::dict memory_of(Runtime& runtime) {
@@ -136,6 +144,7 @@ NB_MODULE(_native, m) {
       [](const std::string& path) { raise_if_failed(LoadedKernels::process().load_library(path)); },
       nb::arg("path"));
   m.def("kernels", &list_kernels);
+  m.def("control_flow_ops", &list_control_flow_ops);
   m.def("crc32c", &crc32c_of, nb::arg("data"), nb::arg("before") = 0);
 
   nb::class_<Resources>(m, "Resources")
