@@ -106,13 +106,13 @@ def test_training_a_cell() -> None:
         )
         variables = ops.trainable_variables()
         steps = [
-            v.assign_sub(0.05 * g)
+            v.assign_sub(0.1 * g)
             for v, g in zip(variables, gradients(loss, variables), strict=True)
         ]
         session.run(ops.global_variables_initializer())
         data = GENERATOR.uniform(-0.5, 0.5, (8, 5, 1)).astype(np.float32)
         before = session.run(loss, {x: data})
-        for _ in range(100):
+        for _ in range(300):
             session.run(steps, {x: data})
         assert session.run(loss, {x: data}) < 0.2 * before
 

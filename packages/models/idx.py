@@ -18,10 +18,6 @@ Array = np.ndarray[Any, Any]
 _UINT8 = 8
 
 
-class DataError(Exception):
-    """A data file is missing, corrupt or of another kind; the message names it and says why."""
-
-
 def read_idx(path: str) -> Array:
     """The array of uint8 in an IDX file, which may be compressed by gzip.
 
