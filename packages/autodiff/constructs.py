@@ -1,8 +1,8 @@
 """Parts of a graph that are differentiated as a whole: a cond, a loop.
 
-What the operations inside do to gradients depends on how often and whether they run, so whoever builds
-such a construct says how it is differentiated: each Operation that gives one of its results has it as
-`construct`. Nothing here knows what constructs there are.
+What the operations inside do to gradients depends on how often and whether they run, so whoever
+builds such a construct says how it is differentiated: each Operation that gives one of its results
+has it as `construct`. Nothing here knows what constructs there are.
 """
 
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from qanat.control_flow import nest
-from qanat.control_flow.cond_gradient import CondConstruct
 from qanat.control_flow.cond_context import BranchContext, Branches
+from qanat.control_flow.cond_gradient import CondConstruct
 from qanat.control_flow.leaves import Leaves
 from qanat.core.base_ops import identity, no_op
 from qanat.core.constants import describe

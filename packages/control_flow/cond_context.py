@@ -3,7 +3,6 @@
 from qanat.control_flow.contexts import Context, belongs
 from qanat.core.base_ops import identity
 from qanat.core.graph import Graph, Operation, Output
-from qanat.core.op_def import Role
 from qanat.ops import control_flow as ops
 
 

@@ -1,6 +1,7 @@
 """The gradient of `cond`: a `cond` by the same predicate, each branch the gradient of one.
 
-Source: Yu et al., "Dynamic control flow in large-scale machine learning" (EuroSys 2018), section 5.1.
+Source: Yu et al., "Dynamic control flow in large-scale machine learning" (EuroSys 2018), section
+5.1.
 """
 
 from collections.abc import Sequence
@@ -33,9 +34,7 @@ class CondConstruct:
         both = (*self._branches.false.ways_in(), *self._branches.true.ways_in())
         return list(dict.fromkeys(outer for outer, _ in both))
 
-    def input_gradients(
-        self, grads: Sequence[Output | None]
-    ) -> list[tuple[Output, Output | None]]:
+    def input_gradients(self, grads: Sequence[Output | None]) -> list[tuple[Output, Output | None]]:
         graph = get_default_graph()
         with graph.name_scope("cond") as scope:
             backward = Branches(graph, scope, self._branches.predicate, self._branches)
@@ -69,9 +68,7 @@ class CondConstruct:
                 [y for y, _ in given], [inner for _, inner in ways], [g for _, g in given]
             )
         return {
-            outer: grad
-            for (outer, _), grad in zip(ways, found, strict=True)
-            if grad is not None
+            outer: grad for (outer, _), grad in zip(ways, found, strict=True) if grad is not None
         }
 
 

@@ -37,7 +37,8 @@ def test_values_and_gradients_are_those_of_the_branch(x: float) -> None:
 
 def test_what_a_branch_computes_is_used_by_its_gradient() -> None:
     both(
-        lambda p, x: cond(p, lambda: ops.exp(ops.sin(x)) * x, lambda: ops.tanh(x) / (x * x + 1.0)), X
+        lambda p, x: cond(p, lambda: ops.exp(ops.sin(x)) * x, lambda: ops.tanh(x) / (x * x + 1.0)),
+        X,
     )
 
 
@@ -141,7 +142,9 @@ def test_a_fetch_in_a_branch_that_is_not_taken_is_an_error_that_names_it() -> No
         assert session.run(inside[0], {x: 2}) == 4
         with pytest.raises(InvalidArgumentError, match="does not take") as raised:
             session.run(inside[0], {x: -2})
-        assert re.search(r"the true branch of 'cond', made at .*cond_test.py:\d+", str(raised.value))
+        assert re.search(
+            r"the true branch of 'cond', made at .*cond_test.py:\d+", str(raised.value)
+        )
         with pytest.raises(InvalidArgumentError, match="the true branch of 'cond'"):
             session.run(inside[0].op, {x: -2})
 

@@ -1,8 +1,8 @@
 """Branches and loops while they are built: what is in them, and how values come into them.
 
 Every operation belongs to the innermost context that it was made in. What it uses from outside is
-captured: a branch takes it in through a Switch, a loop through an Enter. A context that differentiates
-another *mirrors* it, and captures what is inside of the other.
+captured: a branch takes it in through a Switch, a loop through an Enter. A context that
+differentiates another *mirrors* it, and captures what is inside of the other.
 """
 
 from collections.abc import Iterator, Sequence
@@ -64,8 +64,8 @@ class Context:
         return [self.capture_one(value) for value in inputs]
 
     def adopt(self, op: Operation) -> None:
-        """Makes a new operation run when this context does: it waits for nothing outside of the loop
-        and, if no input of it is alive here alone, for the pivot."""
+        """Makes a new operation run when this context does: it waits for nothing outside of the
+        loop and, if no input of it is alive here alone, for the pivot."""
         waits = [c for c in op._control_inputs if _loop_of(c) is self.loop]
         if all(map(self._is_free, op.inputs)):
             waits.append(self.pivot())

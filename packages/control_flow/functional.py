@@ -50,8 +50,7 @@ def _results(dtypes: Any, count: Output, where: str) -> list[TensorArray]:
 
 def _write(arrays: list[TensorArray], i: Any, values: Any) -> list[TensorArray]:
     return [
-        array.write(i, value)
-        for array, value in zip(arrays, nest.flatten(values), strict=True)
+        array.write(i, value) for array, value in zip(arrays, nest.flatten(values), strict=True)
     ]
 
 

@@ -42,7 +42,9 @@ def test_map_of_an_unknown_number() -> None:
 
 
 def test_folds() -> None:
-    np.testing.assert_array_equal(run(lambda x: foldl(lambda a, e: a * 2.0 + e, x), ROWS), [2, 3.75])
+    np.testing.assert_array_equal(
+        run(lambda x: foldl(lambda a, e: a * 2.0 + e, x), ROWS), [2, 3.75]
+    )
     np.testing.assert_array_equal(
         run(lambda x: foldr(lambda a, e: a * 2.0 + e, x, ops.zeros_like(x[0])), ROWS), [5, 6.75]
     )

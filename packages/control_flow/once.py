@@ -9,8 +9,8 @@ from qanat.core.graph import Output
 
 
 class OnceOnly:
-    """A backward branch or loop. What it depends on includes what the forward one left on stacks, of
-    which no edge of the graph tells."""
+    """A backward branch or loop. What it depends on includes what the forward one left on stacks,
+    of which no edge of the graph tells."""
 
     def __init__(
         self, name: str, where: str, inputs: Sequence[Output], outputs: Sequence[Output]
@@ -24,6 +24,6 @@ class OnceOnly:
 
     def input_gradients(self, grads: Sequence[Output | None]) -> NoReturn:
         raise LookupError(
-            f"expected a first derivative through the {self._where}, got a second one, which is not "
-            "to be had: unroll it, or take the derivative within it"
+            f"expected a first derivative through the {self._where}, got a second one, which is "
+            "not to be had: unroll it, or take the derivative within it"
         )

@@ -27,13 +27,13 @@ def dynamic_rnn(
 ) -> tuple[Output, Any]:
     """Runs a recurrent cell over sequences.
 
-    The time steps are the iterations of a loop, so their number may differ from step to step, and the
-    graph is as small for long sequences as for short ones.
+    The time steps are the iterations of a loop, so their number may differ from step to step, and
+    the graph is as small for long sequences as for short ones.
 
     Args:
-        cell: what computes (output, new state) from (input, state).
-        inputs: floating-point, [batch, time, features], or [time, batch, features] if time_major.
-        sequence_length: an int vector [batch]; beyond a sequence's end outputs are zero and its state
+        cell: what computes (output, new state) from (input, state). inputs: floating-point, [batch,
+        time, features], or [time, batch, features] if time_major. sequence_length: an int vector
+        [batch]; beyond a sequence's end outputs are zero and its state
             stays as it is. None for full lengths.
         initial_state: a structure like cell.state_size; zeros if not given.
         dtype: of the initial state, where that is not given; that of inputs by default.
@@ -107,4 +107,3 @@ def _loop(
     outputs = results.stack()
     outputs.set_shape(TensorShape([x.shape[0], x.shape[1], cell.output_size]))
     return outputs, final
-

@@ -72,7 +72,9 @@ class RNNCell:
         x = convert_to_tensor(inputs)
         features = x.shape.with_rank(2)[1]
         if features is None:
-            raise ShapeError(f"[{type(self).__name__}] expected a known number of features, got {x!r}")
+            raise ShapeError(
+                f"[{type(self).__name__}] expected a known number of features, got {x!r}"
+            )
         if self._weights is None:
             with variable_scope(scope or self._scope, reuse=self._reuse):
                 self._weights = self.build(features, x.dtype)

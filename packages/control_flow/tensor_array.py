@@ -12,10 +12,10 @@ from qanat.ops import tensor_arrays as ops
 class TensorArray:
     """An array of tensors of one dtype, which lives as long as the step.
 
-    Each element is written once, in any order. A write gives a new TensorArray, which stands for the
-    array after it: go on with that one. Gradients pass through: what is read in several places adds
-    up. Source: Yu et al., "Dynamic control flow in large-scale machine learning" (EuroSys 2018),
-    sections 2.1 and 5.2.
+    Each element is written once, in any order. A write gives a new TensorArray, which stands for
+    the array after it: go on with that one. Gradients pass through: what is read in several places
+    adds up. Source: Yu et al., "Dynamic control flow in large-scale machine learning" (EuroSys
+    2018), sections 2.1 and 5.2.
 
     Attributes:
         dtype: of the elements.
@@ -108,9 +108,7 @@ class TensorArray:
         element = convert_to_tensor(value, dtype=self.dtype)
         self._note(element.shape)
         return self.with_flow(
-            ops.tensor_array_write_v3(
-                self.handle, _as_int32(index), element, self.flow, name=name
-            )
+            ops.tensor_array_write_v3(self.handle, _as_int32(index), element, self.flow, name=name)
         )
 
     def stack(self, name: str | None = None) -> Output:
@@ -153,14 +151,12 @@ class TensorArray:
         rows = convert_to_tensor(value, dtype=self.dtype)
         self._note(UNKNOWN if rows.shape.dims is None else rows.shape[1:])
         return self.with_flow(
-            ops.tensor_array_scatter_v3(
-                self.handle, _as_int32(indices), rows, self.flow, name=name
-            )
+            ops.tensor_array_scatter_v3(self.handle, _as_int32(indices), rows, self.flow, name=name)
         )
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> "TensorArray":
-        """The array after consecutive pieces of `value`, of these lengths along the first dimension,
-        were written to its elements."""
+        """The array after consecutive pieces of `value`, of these lengths along the first
+        dimension, were written to its elements."""
         rows = convert_to_tensor(value, dtype=self.dtype)
         counts = cast(convert_to_tensor(lengths), int64)
         return self.with_flow(

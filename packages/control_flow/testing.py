@@ -20,8 +20,8 @@ CONFIGS = [
 
 
 def run(build: Callable[..., Any], *arrays: Any, timeout_ms: int = 60_000) -> Any:
-    """The value of what a function builds of placeholders that are fed the arrays, which is the same
-    bits whatever the session."""
+    """The value of what a function builds of placeholders that are fed the arrays, which is the
+    same bits whatever the session."""
     with Graph().as_default() as graph:
         feeds = _fed(arrays)
         fetches = build(*feeds)
@@ -54,9 +54,7 @@ def run_with_gradients(build: Callable[..., Any], *arrays: Any) -> tuple[Any, li
     return value, grads
 
 
-def compare(
-    build: Callable[..., Any], unrolled: Callable[..., Any], *arrays: Any
-) -> None:
+def compare(build: Callable[..., Any], unrolled: Callable[..., Any], *arrays: Any) -> None:
     """A program and the same one without control flow give the same values and gradients."""
     value, grads = run_with_gradients(build, *arrays)
 
@@ -72,9 +70,7 @@ def compare(
 
 def _filled(grads: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
     """The gradients, zeros where there are none."""
-    return [
-        zeros_like(x) if grad is None else grad for grad, x in zip(grads, inputs, strict=True)
-    ]
+    return [zeros_like(x) if grad is None else grad for grad, x in zip(grads, inputs, strict=True)]
 
 
 def _fed(arrays: Sequence[Any]) -> dict[Any, Any]:

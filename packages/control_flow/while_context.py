@@ -1,4 +1,5 @@
-"""A loop in the making: variables that circulate, and the predicate that decides whether they go on.
+"""A loop in the making: variables that circulate, and the predicate that decides whether they go
+on.
 
 Each variable is a set of nodes of its own, so that variables advance independently:
 

@@ -1,9 +1,9 @@
 """The gradient of `while_loop`: a loop that runs as often, backwards.
 
-The forward loop gets a counter, and a stack for each value that the backward body needs. Gradients of
-loop variables circulate in the backward loop; those of what the loop takes in for all iterations are
-summed in it. Source: Yu et al., "Dynamic control flow in large-scale machine learning" (EuroSys 2018),
-section 5.1.
+The forward loop gets a counter, and a stack for each value that the backward body needs. Gradients
+of loop variables circulate in the backward loop; those of what the loop takes in for all iterations
+are summed in it. Source: Yu et al., "Dynamic control flow in large-scale machine learning" (EuroSys
+2018), section 5.1.
 """
 
 from collections.abc import Sequence

@@ -28,14 +28,14 @@ def while_loop(
 ) -> Any:
     """Repeats `body` while `cond` is true.
 
-        i, total = qn.while_loop(lambda i, total: i < 10, lambda i, total: (i + 1, total + i), [0, 0])
+        i, total = qn.while_loop(lambda i, t: i < 10, lambda i, t: (i + 1, t + i), [0, 0])
 
     Each iteration computes new values of the loop variables from the old ones. Iterations may
-    overlap: one begins as soon as the values that it needs are there. Whatever else `cond` and `body`
-    use from outside is the same in every iteration. Control dependencies around the loop are those of
-    the loop as a whole; those within hold within an iteration. Gradients pass through the loop
-    variables and through what is used from outside. Source: Yu et al., "Dynamic control flow in
-    large-scale machine learning" (EuroSys 2018), sections 4 and 5.
+    overlap: one begins as soon as the values that it needs are there. Whatever else `cond` and
+    `body` use from outside is the same in every iteration. Control dependencies around the loop are
+    those of the loop as a whole; those within hold within an iteration. Gradients pass through the
+    loop variables and through what is used from outside. Source: Yu et al., "Dynamic control flow
+    in large-scale machine learning" (EuroSys 2018), sections 4 and 5.
 
     Args:
         cond: a function of the loop variables that gives a scalar bool.
@@ -43,7 +43,8 @@ def while_loop(
             shapes.
         loop_vars: a list or tuple of what the loop begins with: values, TensorArrays, and lists,
             tuples and dicts of them.
-        shape_invariants: in the structure of `loop_vars`, the shape that holds of all values of each
+        shape_invariants: in the structure of `loop_vars`, the shape that holds of all values of
+        each
             (None in a shape for a size that changes); by default that of the first.
         parallel_iterations: how many iterations may be under way at once.
         back_prop: whether gradients pass through.
@@ -69,7 +70,8 @@ def while_loop(
         )
     if not isinstance(parallel_iterations, int) or parallel_iterations < 1:
         raise TypeError(
-            f"[while_loop] parallel_iterations: expected a positive int, got {parallel_iterations!r}"
+            "[while_loop] parallel_iterations: expected a positive int, got "
+            f"{parallel_iterations!r}"
         )
     if maximum_iterations is not None:
         return _limited(
@@ -98,9 +100,7 @@ def _limited(
     """The loop with a variable more, that counts."""
     limit = convert_to_tensor(limit, name="maximum_iterations")
     if limit.shape.rank not in (None, 0) or limit.dtype is not int32:
-        raise ValueError(
-            f"[while_loop] maximum_iterations: expected a scalar int32, got {limit!r}"
-        )
+        raise ValueError(f"[while_loop] maximum_iterations: expected a scalar int32, got {limit!r}")
     counted = while_loop(
         lambda i, rest: logical_and(i < limit, cond(*rest)),
         lambda i, rest: (i + 1, _as_sequence(body(*rest), rest)),
@@ -133,14 +133,10 @@ class _Loop:
         self.leaves = Leaves(loop_vars, "while_loop")
         graph = get_default_graph()
         self.context = WhileContext(graph, scope, parallel_iterations)
-        for value, shape in zip(
-            self.leaves.outputs, self._invariants(invariants), strict=True
-        ):
+        for value, shape in zip(self.leaves.outputs, self._invariants(invariants), strict=True):
             self.context.variables.append(self.context.begin(value, shape))
 
-    def build(
-        self, cond: Callable[..., Any], body: Callable[..., Any], back_prop: bool
-    ) -> Any:
+    def build(self, cond: Callable[..., Any], body: Callable[..., Any], back_prop: bool) -> Any:
         context = self.context
         graph = context.graph
         with graph.within(context), context.named():

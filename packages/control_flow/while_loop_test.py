@@ -322,7 +322,11 @@ def test_a_fetch_in_a_loop_names_the_loop() -> None:
     ("body", "error", "message"),
     [
         (lambda i, v: (i + 1, ops.cast(v, "float64")), TypeError, "keep the dtype float32"),
-        (lambda i, v: (i + 1, ops.concat([v, v], 0)), ValueError, r"begins with \[2\] and is \[4\]"),
+        (
+            lambda i, v: (i + 1, ops.concat([v, v], 0)),
+            ValueError,
+            r"begins with \[2\] and is \[4\]",
+        ),
         (lambda i, v: [i + 1], ValueError, "structure of loop_vars"),
     ],
 )

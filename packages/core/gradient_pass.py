@@ -1,4 +1,5 @@
-"""Which call of `gradients` is under way: its name tells apart what several calls keep in one step."""
+"""Which call of `gradients` is under way: its name tells apart what several calls keep in one
+step."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

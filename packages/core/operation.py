@@ -12,8 +12,8 @@ from qanat.core.signature import Handle, OpDef, output_handle
 
 if TYPE_CHECKING:
     from qanat.core.graph import Graph
-    from qanat.core.scopes import ControlFlow
     from qanat.core.schema.node_def_pb2 import NodeDef
+    from qanat.core.scopes import ControlFlow
 
 
 class Operators:

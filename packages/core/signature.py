@@ -26,8 +26,8 @@ class Role(Enum):
 
     SWITCH sends its value to one of two outputs, and a dead token to the other; MERGE gives on the
     first live value that comes; ENTER, EXIT and NEXT_ITERATION bring values into a loop, out of it
-    and to its next iteration; LOOP_COND is the predicate of a loop; CONTROL_TRIGGER runs whatever of
-    what it waits for is dead.
+    and to its next iteration; LOOP_COND is the predicate of a loop; CONTROL_TRIGGER runs whatever
+    of what it waits for is dead.
     """
 
     NONE = ""

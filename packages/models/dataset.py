@@ -100,4 +100,3 @@ def _find(folder: Path, name: str) -> str:
         if path.exists():
             return str(path)
     raise DataError(f"{folder}: expected a file {name} or {name}.gz, found neither")
-

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from qanat.models.bundled import DataError
+
 Array = np.ndarray[Any, Any]
 
 _UINT8 = 8

@@ -13,8 +13,8 @@ from qanat.ops import initializers as initializers
 from qanat.ops import layers as layers
 from qanat.ops import nn as nn
 from qanat.ops import operators as operators
-from qanat.ops import stacks as _stacks
-from qanat.ops import tensor_arrays as _tensor_arrays
+from qanat.ops import stacks as stacks
+from qanat.ops import tensor_arrays as tensor_arrays
 from qanat.ops.arithmetic import *
 from qanat.ops.arranging import *
 from qanat.ops.broadcasting import *

@@ -1,8 +1,10 @@
-"""What branches and loops are made of: tokens that may be dead, and frames that run again and again.
+"""What branches and loops are made of: tokens that may be dead, and frames that run again and
+again.
 
-`qanat.control_flow` builds `cond`, `while_loop` and their like out of these. Values flow as tokens; a
-dead one tells that its branch is not taken, and a node that gets one does not run but passes it on.
-Source: Yu et al., "Dynamic control flow in large-scale machine learning" (EuroSys 2018), section 4.
+`qanat.control_flow` builds `cond`, `while_loop` and their like out of these. Values flow as tokens;
+a dead one tells that its branch is not taken, and a node that gets one does not run but passes it
+on. Source: Yu et al., "Dynamic control flow in large-scale machine learning" (EuroSys 2018),
+section 4.
 """
 
 from typing import Annotated

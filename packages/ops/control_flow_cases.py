@@ -1,5 +1,5 @@
-"""Cases of what branches and loops are made of: an op that makes sense in a loop alone is tried in the
-smallest loop there is."""
+"""Cases of what branches and loops are made of: an op that makes sense in a loop alone is tried in
+the smallest loop there is."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """Stacks of a step: what a loop leaves for a later one that runs the other way round.
 
-A stack ends with its last handle, at the latest with the step. Whoever pushes and pops orders both by
-control edges.
+A stack ends with its last handle, at the latest with the step. Whoever pushes and pops orders both
+by control edges.
 """
 
 from typing import Annotated
@@ -16,9 +16,7 @@ Resource = Annotated[In, "resource"]
 
 
 @op("StackV2", outputs="handle: resource", stateful=True, differentiable=False)
-def stack_v2(
-    max_size: Annotated[In, "int32"], *, elem_type: DType, stack_name: str = ""
-) -> Shapes:
+def stack_v2(max_size: Annotated[In, "int32"], *, elem_type: DType, stack_name: str = "") -> Shapes:
     """A new, empty stack.
 
     Args:

@@ -1,9 +1,9 @@
 """Arrays of tensors of a step: each element is written once, in any order, and may then be read.
 
-`qanat.control_flow.TensorArray` is the class users see. Every op takes and gives a *flow*, a float32
-scalar that has no meaning but to order what is done with one array; its gradient orders what is done
-with the array of gradients. Source: Yu et al., "Dynamic control flow in large-scale machine learning"
-(EuroSys 2018), sections 2.1 and 5.2.
+`qanat.control_flow.TensorArray` is the class users see. Every op takes and gives a *flow*, a
+float32 scalar that has no meaning but to order what is done with one array; its gradient orders
+what is done with the array of gradients. Source: Yu et al., "Dynamic control flow in large-scale
+machine learning" (EuroSys 2018), sections 2.1 and 5.2.
 """
 
 from typing import Annotated, Any
@@ -207,9 +207,7 @@ def _(op: Operation, flow: Output) -> Grads:
     handle, flow = _gradient_array(op, flow)
     value = op.inputs[1]
     rest = UNKNOWN if value.shape.dims is None else value.shape[1:]
-    grad, _ = tensor_array_concat_v3(
-        handle, flow, dtype=value.dtype, element_shape_except0=rest
-    )
+    grad, _ = tensor_array_concat_v3(handle, flow, dtype=value.dtype, element_shape_except0=rest)
     grad.set_shape(value.shape)
     return [None, grad, None, flow]
 

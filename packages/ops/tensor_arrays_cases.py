@@ -100,7 +100,7 @@ CASES = [
              ])
         for shape in ((3, 2), (3,))
     ),
-    Case(_summed, (numbers(2, 3),), oracle=lambda x: [2 * x, 0 * x], dtypes=dtypes.NUMERIC,
+    Case(_summed, (numbers(2, 3),), oracle=lambda x: [2 * x, 0 * x], dtypes=dtypes.REAL,
          gradient=False, exact=False, covers=["TensorArrayGradV3"]),
     Case(_closed, (numbers(2),), oracle=lambda x: 2, gradient=False, covers=["TensorArrayCloseV3"]),
 ]  # fmt: skip

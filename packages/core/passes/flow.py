@@ -1,7 +1,7 @@
 """Which loop and which branch each node of a step is in.
 
-Branches and loops are known by the roles of ops alone, so this holds for graphs that were read from a
-file, too.
+Branches and loops are known by the roles of ops alone, so this holds for graphs that were read from
+a file, too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -53,9 +53,7 @@ def forward_inputs(nodes: Mapping[str, Node], node: Node) -> list[Ref]:
     """A node's inputs but for back edges."""
     if node.op_def.role is not Role.MERGE:
         return list(node.inputs)
-    return [
-        ref for ref in node.inputs if not closes_loop(node.op_def, nodes[ref.node].op_def)
-    ]
+    return [ref for ref in node.inputs if not closes_loop(node.op_def, nodes[ref.node].op_def)]
 
 
 class Flow:
@@ -120,8 +118,8 @@ class Flow:
             shown = ", ".join(f"{name!r} of {self._shown(frame)}" for name, frame in known.items())
             raise _error(
                 node,
-                f"expected inputs of one loop, got {shown}: a value comes into a loop through Enter "
-                "and out of it through Exit",
+                f"expected inputs of one loop, got {shown}: a value comes into a loop through "
+                "Enter and out of it through Exit",
             )
         if known:
             return next(iter(known.values()))

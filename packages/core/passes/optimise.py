@@ -140,7 +140,9 @@ class Rewriter:
         waits = list(dict.fromkeys((*new.control_inputs, *waits)))
         new = new.replace(control_inputs=tuple([name for name in waits if name not in inside]))
         self._exchange(inside, new, last)
-        self._places |= {new.name: place for place in places if place is not None}
+        place = next(iter(places))
+        if place is not None:
+            self._places[new.name] = place
         for user in users:
             self._redirect(user, inside, new.name, outputs)
         self._fetches = [outputs.get(ref, ref) for ref in self._fetches]

@@ -91,9 +91,7 @@ def _ref(args: dict[Output, Node], output: Output) -> Ref:
     return ref_of(output) if arg is None else Ref(arg.name, 0)
 
 
-def _needs(
-    fed: dict[Output, Node], op: Operation
-) -> tuple[list[Operation], list[Operation]]:
+def _needs(fed: dict[Output, Node], op: Operation) -> tuple[list[Operation], list[Operation]]:
     """What an operation uses or waits for, and what it uses by back edges."""
     used = [output.op for output in op.inputs if output not in fed]
     if op.op_def.role is not Role.MERGE:

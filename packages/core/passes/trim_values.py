@@ -2,8 +2,8 @@
 
 TensorFlow makes a constant within a branch or loop wait for its pivot, so that it is dead where the
 branch is not taken. A node that uses the constant beside a value of the same place is dead then,
-too, so nothing need wait. A Merge takes values as they come, and a constant does not come: it gets a
-node that sends it.
+too, so nothing need wait. A Merge takes values as they come, and a constant does not come: it gets
+a node that sends it.
 """
 
 from qanat.core.passes.flow import Flow, Place, forward_inputs, is_value

@@ -131,9 +131,9 @@ class Fuzzer {
 
  private:
   Tensor stack() {
-    const Result made = run("StackV2", {scalar<int32_t>(-1)},
-                            {{"elem_type", DType::kFloat32}, {"stack_name", std::string()}},
-                            {DType::kResource});
+    const Result made =
+        run("StackV2", {scalar<int32_t>(-1)},
+            {{"elem_type", DType::kFloat32}, {"stack_name", std::string()}}, {DType::kResource});
     CHECK(made.ok());
     run("StackPushV2", {made.outputs[0], scalar<float>(1)}, {}, {DType::kFloat32});
     return made.outputs[0];

@@ -86,9 +86,10 @@ bool TensorArray::write(KernelContext& context, int64_t index, Kept value) {
   Element& element = elements_[static_cast<size_t>(index)];
   const Shape& shape = value.view().shape;
   if (element.shape != nullptr && options_.sums && !(*element.shape == shape)) {
-    context.invalid("expected a gradient of shape %s for element %lld of TensorArray \"%s\", got %s",
-                    text(*element.shape).c_str(), static_cast<long long>(index),
-                    options_.name.c_str(), text(shape).c_str());
+    context.invalid(
+        "expected a gradient of shape %s for element %lld of TensorArray \"%s\", got %s",
+        text(*element.shape).c_str(), static_cast<long long>(index), options_.name.c_str(),
+        text(shape).c_str());
     return false;
   }
   if (element.value && options_.sums) {
@@ -106,8 +107,9 @@ bool TensorArray::write(KernelContext& context, int64_t index, Kept value) {
     return true;
   }
   if (element.value || element.dropped) {
-    context.invalid("expected each element of TensorArray \"%s\" to be written once, got %lld again",
-                    options_.name.c_str(), static_cast<long long>(index));
+    context.invalid(
+        "expected each element of TensorArray \"%s\" to be written once, got %lld again",
+        options_.name.c_str(), static_cast<long long>(index));
     return false;
   }
   if (options_.identical_element_shapes) {
@@ -130,10 +132,11 @@ bool TensorArray::read(KernelContext& context, int64_t index, Kept* value) {
   Element& element = elements_[static_cast<size_t>(index)];
   if (!element.value && options_.sums) return zeros(context, index, value);
   if (!element.value) {
-    context.invalid(element.dropped ? "expected one read of element %lld of TensorArray \"%s\", got "
-                                      "a second: it was made with clear_after_read"
-                                    : "expected element %lld of TensorArray \"%s\" to be written "
-                                      "before it is read, got none",
+    context.invalid(element.dropped
+                        ? "expected one read of element %lld of TensorArray \"%s\", got "
+                          "a second: it was made with clear_after_read"
+                        : "expected element %lld of TensorArray \"%s\" to be written "
+                          "before it is read, got none",
                     static_cast<long long>(index), name);
     return false;
   }
@@ -151,9 +154,10 @@ bool TensorArray::zeros(KernelContext& context, int64_t index, Kept* value) cons
   if (element.shape != nullptr) {
     shape = *element.shape;
   } else if (!options_.rule.only(&shape)) {
-    context.invalid("expected a gradient of element %lld of TensorArray \"%s\", got none, and the "
-                    "element's shape is not known",
-                    static_cast<long long>(index), options_.name.c_str());
+    context.invalid(
+        "expected a gradient of element %lld of TensorArray \"%s\", got none, and the "
+        "element's shape is not known",
+        static_cast<long long>(index), options_.name.c_str());
     return false;
   }
   *value = Kept(context.keep_new(options_.rule.dtype, shape));

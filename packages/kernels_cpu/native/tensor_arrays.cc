@@ -125,8 +125,8 @@ bool read_all(KernelContext& context, TensorArray* array, const std::vector<int6
     bool same = shape.rank() == first.rank() && shape.rank() >= skip;
     for (int i = skip; same && i < shape.rank(); ++i) same = shape[i] == first[i];
     if (!same) {
-      context.invalid("expected elements of one shape, got %s and, at %lld, %s", text(first).c_str(),
-                      static_cast<long long>(index), text(shape).c_str());
+      context.invalid("expected elements of one shape, got %s and, at %lld, %s",
+                      text(first).c_str(), static_cast<long long>(index), text(shape).c_str());
       return false;
     }
   }
@@ -172,7 +172,8 @@ class GatherKernel final : public Kernel {
     if (!values.empty()) {
       element = values.front().view().shape;
     } else if (!rule_.only(&element) && !array->element_shape(&element)) {
-      return context.invalid("expected elements, or an element_shape that is fully known, got none");
+      return context.invalid(
+          "expected elements, or an element_shape that is fully known, got none");
     }
     Shape shape;
     if (with_first(context, indices.size(), element, 0, &shape)) join(context, values, shape);
@@ -211,8 +212,9 @@ class ConcatKernel final : public Kernel {
     if (!values.empty()) {
       rest = values.front().view().shape;
     } else if (!rule_.only(&rest)) {
-      return context.invalid("expected elements, or an element_shape_except0 that is fully known, "
-                             "got none");
+      return context.invalid(
+          "expected elements, or an element_shape_except0 that is fully known, "
+          "got none");
     }
     if (with_first(context, total, rest, skip, &shape)) join(context, values, shape);
   }

@@ -32,8 +32,8 @@ struct Iteration {
 
   Frame* frame = nullptr;
   int64_t number = 0;
-  int64_t age = 0;      // how many iterations began before it in this step
-  int64_t busy = 0;     // nodes that are ready or run, and frames that are inside
+  int64_t age = 0;   // how many iterations began before it in this step
+  int64_t busy = 0;  // nodes that are ready or run, and frames that are inside
   std::vector<Frame*> inside;
   std::vector<Waiting> waiting;
   Workplace workplace;
@@ -55,12 +55,12 @@ struct Delivery {
 // One run of a loop.
 struct Frame {
   const FramePlan* plan = nullptr;
-  Iteration* parent = nullptr;         // null for the root
-  std::deque<Iteration*> iterations;   // in flight, the oldest first
-  int32_t enters_left = 0;             // that have not sent their token yet
-  std::vector<Delivery> constants;     // for each iteration
-  std::vector<Delivery> postponed;     // for the next iteration, while it may not begin
-  std::vector<bool> left;              // by Exit: whether its value has left
+  Iteration* parent = nullptr;        // null for the root
+  std::deque<Iteration*> iterations;  // in flight, the oldest first
+  int32_t enters_left = 0;            // that have not sent their token yet
+  std::vector<Delivery> constants;    // for each iteration
+  std::vector<Delivery> postponed;    // for the next iteration, while it may not begin
+  std::vector<bool> left;             // by Exit: whether its value has left
 };
 
 // The iteration's unique name in a step, such as "while:3/inner:0"; empty for the root.

@@ -419,8 +419,7 @@ bool FrameState::end_oldest(Frame* frame, Worker* worker) {
   oldest->end(worker->context->cache());
   idle_iterations_of(*frame->plan).push_back(oldest);
   if (frame->postponed.empty()) return true;
-  const int64_t number =
-      frame->iterations.empty() ? next : frame->iterations.back()->number + 1;
+  const int64_t number = frame->iterations.empty() ? next : frame->iterations.back()->number + 1;
   Iteration* begun = begin_iteration(frame, number, worker);
   for (Delivery& delivery : frame->postponed) {
     deliver(plan_.nodes[delivery.node], begun, std::move(delivery.value), worker);

@@ -18,8 +18,8 @@ namespace qanat {
 class Step;
 
 // The model of Yu et al., "Dynamic control flow in large-scale machine learning" (EuroSys 2018),
-// section 4: what flows along edges are tokens (value, is_dead, tag), where the tag is the Iteration
-// that a value lies in.
+// section 4: what flows along edges are tokens (value, is_dead, tag), where the tag is the
+// Iteration that a value lies in.
 //
 // One lock guards all book-keeping; kernels run outside of it. One thread alone takes no lock. Of
 // what it may run a thread takes what belongs to the oldest iteration, and there what stands first
@@ -75,8 +75,8 @@ class FrameState {
   bool run_next_iteration(const NodePlan& node, const Ready& ready, Worker* worker);
 
   void make_ready(Iteration* at, int32_t node, int32_t live, bool dead, Worker* worker);
-  // Sends a node's tokens to nodes of an iteration: those from output `taken`, or from all (-1), are
-  // live unless all are dead.
+  // Sends a node's tokens to nodes of an iteration: those from output `taken`, or from all (-1),
+  // are live unless all are dead.
   void send(const NodePlan& node, Iteration* to, bool dead, int taken, Worker* worker);
   void receive(const TokenPlan& token, Iteration* at, bool dead, Worker* worker);
   void receive_at_merge(const TokenPlan& token, Iteration* at, bool dead, Worker* worker);

@@ -25,9 +25,10 @@ class Finder {
     if (!status.ok()) return status;
     int frame = kNone;
     if (!same_frame(i, &frame)) {
-      return invalid("expected all inputs to be of one frame, got some of others: a value comes "
-                     "into a loop through Enter, and out of it through Exit",
-                     i);
+      return invalid(
+          "expected all inputs to be of one frame, got some of others: a value comes "
+          "into a loop through Enter, and out of it through Exit",
+          i);
     }
     if (role != Role::kValue && frame == kNone) frame = 0;
     found_.inputs[i] = found_.outputs[i] = frame;
@@ -145,7 +146,8 @@ Status find_frames(const GraphDef& graph, const std::vector<bool>& needed, Frame
   const int size = static_cast<int>(graph.nodes.size());
   for (int i = 0; i < size; ++i) {
     if (!needed[i]) continue;
-    frames->has_control_flow = frames->has_control_flow || built_in(graph.nodes[i].op).controls_flow;
+    frames->has_control_flow =
+        frames->has_control_flow || built_in(graph.nodes[i].op).controls_flow;
     Status status = finder.visit(i);
     if (!status.ok()) return status;
   }

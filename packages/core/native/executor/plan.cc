@@ -63,8 +63,7 @@ class Planner {
     const int32_t own = first_slot_[port.node] + port.output;
     if (frame == 0 || !is_constant(port.node)) return own;
     std::map<int32_t, int32_t>& copies = constants_[frame];
-    const auto [place, added] =
-        copies.try_emplace(own, static_cast<int32_t>(slots_[frame].size()));
+    const auto [place, added] = copies.try_emplace(own, static_cast<int32_t>(slots_[frame].size()));
     if (added) slots_[frame].push_back({slots_[0][own].dtype, 0, false, true});
     return place->second;
   }
@@ -357,9 +356,7 @@ class Planner {
       collect_tokens(node.index, static_cast<int32_t>(i), true, &needs);
       if (node.role != Role::kMerge) {
         for (auto& [sender, token] : needs) token.input = -1;
-        const auto key = [](const auto& need) {
-          return std::pair(need.first, need.second.output);
-        };
+        const auto key = [](const auto& need) { return std::pair(need.first, need.second.output); };
         std::sort(needs.begin(), needs.end(),
                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
         needs.erase(std::unique(needs.begin(), needs.end(),

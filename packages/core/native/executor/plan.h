@@ -28,10 +28,10 @@ struct NodePlan {
   int32_t first_slot = 0, num_outputs = 0;          // in Plan::slots
   int32_t first_successor = 0, num_successors = 0;  // in Plan::successors, or in Plan::tokens
   int32_t dependencies = 0;                         // nodes it waits for
-  int32_t rank = 0;        // of an expensive node: how many come before it
-  int32_t place = 0;       // among the nodes of its frame
-  int32_t exit = 0;        // of an Exit: how many of its frame come before it
-  int32_t entered = -1;    // of an Enter: the frame it leads to
+  int32_t rank = 0;                                 // of an expensive node: how many come before it
+  int32_t place = 0;                                // among the nodes of its frame
+  int32_t exit = 0;      // of an Exit: how many of its frame come before it
+  int32_t entered = -1;  // of an Enter: the frame it leads to
 };
 
 // An edge, as the consumer sees it.
@@ -68,9 +68,9 @@ struct TokenPlan {
 // What a node still waits for in one iteration. A Merge waits for all control edges and for either
 // a live value or only dead ones; all others wait for everything, and are dead if anything is.
 struct Waiting {
-  int32_t tokens = 0;    // of a Merge: control edges
-  int32_t values = 0;    // of a Merge: values
-  int32_t live = -1;     // of a Merge: the input that the first live value came by
+  int32_t tokens = 0;  // of a Merge: control edges
+  int32_t values = 0;  // of a Merge: values
+  int32_t live = -1;   // of a Merge: the input that the first live value came by
   bool dead = false;
   bool ready = false;  // it has fired
 };
@@ -107,7 +107,7 @@ struct Plan {
   std::vector<FetchPlan> fetches;
   std::vector<int32_t> targets;  // nodes to be run for their effect
   int32_t num_expensive = 0;
-  bool concurrent = false;       // some two expensive nodes may run at the same time
+  bool concurrent = false;        // some two expensive nodes may run at the same time
   bool has_control_flow = false;  // values may be dead, nodes may run more than once
   std::vector<std::shared_ptr<BuiltKernel>> kernels;
 };

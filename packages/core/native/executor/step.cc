@@ -92,10 +92,11 @@ void Step::fail(Status status) {
 // Where there is control flow, a value may never come about.
 void Step::check_results() {
   if (const NodePlan* target = frames_->missed_target()) {
-    return fail(error(StatusCode::kInvalidArgument,
-                      "expected a node that this step reaches, got one in a branch that it does not "
-                      "take",
-                      target->index));
+    return fail(
+        error(StatusCode::kInvalidArgument,
+              "expected a node that this step reaches, got one in a branch that it does not "
+              "take",
+              target->index));
   }
   for (const FetchPlan& fetch : plan_.fetches) {
     if (slots_[fetch.slot].buffer != nullptr) continue;

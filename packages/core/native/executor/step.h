@@ -70,7 +70,7 @@ class Step {
   std::vector<Tensor> results_;
   StepContext main_;
   Workplace workplace_;
-  std::unique_ptr<FlatState> flat_;    // where nodes may run at the same time
+  std::unique_ptr<FlatState> flat_;     // where nodes may run at the same time
   std::unique_ptr<FrameState> frames_;  // where there is control flow
   Clock::time_point next_signal_check_;
   bool signals_timed_ = false;

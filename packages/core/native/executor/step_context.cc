@@ -79,11 +79,10 @@ void StepContext::release_inputs(const NodePlan& node) {
   const InputPlan* edges = at_.edges + node.first_input;
   for (int i = 0; i < node.num_inputs; ++i) {
     const InputPlan& edge = edges[i];
-    const bool done =
-        at_.uses != nullptr
-            ? edge.only || (edge.counted &&
-                            at_.uses[edge.slot].fetch_sub(1, std::memory_order_acq_rel) == 1)
-            : edge.last;
+    const bool done = at_.uses != nullptr
+                          ? edge.only || (edge.counted && at_.uses[edge.slot].fetch_sub(
+                                                              1, std::memory_order_acq_rel) == 1)
+                          : edge.last;
     if (done) at_.slots[edge.slot].reset(cache_);
   }
 }
@@ -137,9 +136,7 @@ bool StepContext::fail_with(const Status& status) {
   return status.ok();
 }
 
-Tensor& StepContext::input_slot(int i) {
-  return at_.slots[at_.edges[node_->first_input + i].slot];
-}
+Tensor& StepContext::input_slot(int i) { return at_.slots[at_.edges[node_->first_input + i].slot]; }
 
 Tensor& StepContext::output_slot(int i) { return at_.slots[node_->first_slot + i]; }
 
@@ -156,8 +153,7 @@ TensorView* StepContext::output(int i, const Shape& shape) {
 
 bool StepContext::last_use(const InputPlan& edge) const {
   if (at_.uses == nullptr) return edge.last;
-  return edge.only ||
-         (edge.counted && at_.uses[edge.slot].load(std::memory_order_acquire) == 1);
+  return edge.only || (edge.counted && at_.uses[edge.slot].load(std::memory_order_acquire) == 1);
 }
 
 bool StepContext::reusable(int i) {

@@ -15,8 +15,8 @@ namespace qanat {
 class Step;
 struct Iteration;
 
-// Where the slots and edges lie that the numbers in a node's plan count: those of the step, or those
-// of one iteration of a loop.
+// Where the slots and edges lie that the numbers in a node's plan count: those of the step, or
+// those of one iteration of a loop.
 struct Workplace {
   Tensor* slots = nullptr;
   const TensorView* const* views = nullptr;  // by edge: the view in its slot
