@@ -7,15 +7,17 @@ Systems" (2015), section 4.1; Baydin et al., "Automatic Differentiation in Machi
 Survey" (2018), section 3.2.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from qanat.autodiff.constructs import Construct
 from qanat.autodiff.differentiable import is_differentiable, value_dtype
 from qanat.autodiff.partials import Partials
 from qanat.autodiff.paths import Paths
 from qanat.autodiff.rules import input_gradients
 from qanat.core.constants import describe
+from qanat.core.gradient_pass import named_gradient_pass
 from qanat.core.graph import Operation, Output, colocate_with, convert_to_tensor, name_scope
 from qanat.ops import ones_like
 from qanat.ops.variables import Variable
@@ -67,21 +69,67 @@ def gradients(
     def placed_with(op: Operation) -> AbstractContextManager[None]:
         return colocate_with(op) if colocate_gradients_with_ops else nullcontext()
 
-    with targets[0].graph.as_default(), name_scope(name):
-        partials = Partials(placed_with)
-        for y, seed in zip(targets, _seeds(targets, grad_ys), strict=True):
-            partials.add(y, seed)
+    with (
+        targets[0].graph.as_default(),
+        name_scope(name) as scope,
+        named_gradient_pass(scope.rstrip("/")),
+    ):
         paths = Paths(targets, sources, stops)
-        for op in paths.operations:
-            grads = [None if y in stops else partials.total(y) for y in op.outputs]
-            if all(grad is None for grad in grads):
-                continue
-            with name_scope(op.name + "_grad"), placed_with(op):
-                results = input_gradients(op, grads)
-            for source, grad in zip(op.inputs, results, strict=True):
+        return _walk(paths, targets, sources, _seeds(targets, grad_ys), stops, placed_with)
+
+
+def backpropagate(
+    ys: Sequence[Output], xs: Sequence[Output], grad_ys: Sequence[Output]
+) -> list[Output | None]:
+    """The gradients of some values inside of a construct, as part of a `gradients` that is under
+    way.
+
+    Args:
+        ys: differentiable or not; those that are not are left out.
+        xs: where the walk ends: nothing beyond is looked at.
+        grad_ys: one a y.
+
+    Returns:
+        One an x; None where no y depends on it.
+    """
+    seeds = [(y, seed) for y, seed in zip(ys, grad_ys, strict=True) if is_differentiable(y)]
+    targets = [y for y, _ in seeds]
+    paths = Paths(targets, xs, (), limits=xs)
+    return _walk(paths, targets, xs, [seed for _, seed in seeds], (), colocate_with)
+
+
+def _walk(
+    paths: Paths,
+    ys: Sequence[Output],
+    xs: Sequence[Output],
+    seeds: Sequence[Output],
+    stops: Collection[Output],
+    placed_with: Callable[[Operation], AbstractContextManager[None]],
+) -> list[Output | None]:
+    """Passes the gradients of the ys back along the paths; gives those of the xs."""
+    partials = Partials(placed_with)
+    for y, seed in zip(ys, seeds, strict=True):
+        partials.add(y, seed)
+    for node in paths.nodes:
+        grads = [None if y in stops else partials.total(y) for y in node.outputs]
+        if all(grad is None for grad in grads):
+            continue
+        with name_scope(node.name + "_grad"):
+            for source, grad in _passed_on(node, grads, placed_with):
                 if grad is not None and source in paths.carriers:
                     partials.add(source, grad)
-        return [partials.total(x) for x in sources]
+    return [partials.total(x) for x in xs]
+
+
+def _passed_on(
+    node: Operation | Construct,
+    grads: Sequence[Output | None],
+    placed_with: Callable[[Operation], AbstractContextManager[None]],
+) -> Iterable[tuple[Output, Output | None]]:
+    if not isinstance(node, Operation):
+        return node.input_gradients(grads)
+    with placed_with(node):
+        return zip(node.inputs, input_gradients(node, grads), strict=True)
 
 
 def _outputs(values: Any) -> list[Output]:

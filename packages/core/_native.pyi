@@ -34,6 +34,8 @@ def add_python_kernel(op: str, types: Mapping[str, int], expensive: bool) -> Non
 def empty(dtype: int, shape: Sequence[int]) -> Any:
     """An array in the runtime's memory, elements undefined. A Python kernel that returns it gives
     the step that memory."""
+def control_flow_ops() -> list[str]:
+    """The ops that the executor directs values by: those that have a `Role`."""
 
 def crc32c(data: bytes | bytearray | memoryview, before: int = 0) -> int:
     """The CRC-32C of a C-contiguous buffer that follows bytes with the CRC-32C `before`."""
@@ -66,7 +68,7 @@ class StepTrace:
         """(node index, thread, begin, end) of each kernel that has run; threads are counted by
         their first appearance, times are nanoseconds since 1970."""
 
-# One node, in topological order:
+# One node, in topological order but for the inputs that close a loop:
 # (name, op, inputs, control_inputs, attrs, output_dtypes)
 #   inputs: (node index, output index) pairs; control_inputs: node indices
 #   attrs: name -> bool | int | float | bytes | DType number as ("type", n) | ("shape", dims) |

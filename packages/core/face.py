@@ -92,6 +92,16 @@ PARTS: Final[dict[str, tuple[str, ...]]] = {
         "save_safetensors",
         "update_checkpoint_state",
     ),
+    "control_flow": (
+        "TensorArray",
+        "case",
+        "cond",
+        "foldl",
+        "foldr",
+        "map_fn",
+        "scan",
+        "while_loop",
+    ),
     "training": ("clip_by_global_norm", "clip_by_norm", "global_norm"),
 }
 
@@ -107,6 +117,11 @@ _MODULES: Final = {
     "random": "ops.random",
     "summary": "summary",
     "train": "training",
+}
+
+# Names that a part adds to such a module, and the module of the part that has them, or is them.
+_ADDED: Final = {
+    "nn": {"dynamic_rnn": "control_flow.rnn", "rnn_cell": "control_flow.rnn_cell"},
 }
 
 _CORE_MODULE_OF: Final = {name: module for module, names in _CORE.items() for name in names}
@@ -136,6 +151,19 @@ def find(name: str) -> Any:
     if part is not None:
         return part
     raise AttributeError(f"module 'qanat' has no attribute {name!r}{_hint(name, ops)}")
+
+
+def find_in(module: str, name: str) -> Any:
+    """The value of `qn.module.name` where another part adds it.
+
+    Raises:
+        AttributeError: no part does, or the one that does is not installed.
+    """
+    path = _ADDED.get(module, {}).get(name)
+    if path is None:
+        raise AttributeError(f"module 'qanat.{module}' has no attribute {name!r}")
+    found = _part_module(path, f"{module}.{name}")
+    return found if path.endswith("." + name) else getattr(found, name)
 
 
 def names() -> Iterable[str]:

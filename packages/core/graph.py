@@ -15,10 +15,12 @@ from qanat.core.graph_keys import GraphKeys
 from qanat.core.operation import Operation, Output
 from qanat.core.random_seed import get_seed, seed_of_name, set_random_seed
 from qanat.core.scopes import (
+    ControlFlow,
     ControlScope,
     LocalScopes,
     Names,
     Scopes,
+    Surroundings,
     changed,
     check_name,
     require_same_graph,
@@ -99,6 +101,9 @@ class Graph:
             ShapeError: the inputs do not fit.
             RuntimeError: the graph is finalized.
         """
+        flow = self._local.scopes.flow
+        if flow is not None:
+            inputs = flow.capture(inputs)
         if shapes is None:
             shapes = op_def.infer_shapes(inputs, attrs)
         with self._lock:
@@ -115,6 +120,9 @@ class Graph:
             if not free and not scopes.is_plain:
                 scopes.apply(op)
             self._ops[full] = op
+            if flow is not None:
+                op.control_flow = flow
+                flow.adopt(op)
             return op
 
     def reserve_name(self, name: str) -> str:
@@ -303,7 +311,7 @@ class Graph:
 
         Args:
             control_inputs: Operations, Outputs, or what stands for them; None drops all control
-                dependencies within the block.
+                dependencies within the block, and leaves all branches and loops.
 
         Raises:
             TypeError: they are no list, or something else is among them.
@@ -311,7 +319,7 @@ class Graph:
         """
         scopes = self._local.scopes
         if control_inputs is None:
-            return changed(scopes, control=())
+            return changed(scopes, control=(), flow=None)
         if isinstance(control_inputs, (str, Output, Operation)):
             raise TypeError(f"control_inputs: expected a list, got {control_inputs!r}")
         elements = [self.as_graph_element(value) for value in control_inputs]
@@ -343,6 +351,22 @@ class Graph:
     def get_container(self) -> str:
         """The current container; "" is the default one."""
         return self._local.scopes.container
+
+    # Control flow: who builds branches and loops says which operations are in them.
+
+    def surroundings(self) -> Surroundings:
+        """What operations made here take over from around them."""
+        scopes = self._local.scopes
+        return Surroundings(scopes.flow, scopes.control, scopes.colocate)
+
+    def surrounded_by(self, surroundings: Surroundings) -> AbstractContextManager[None]:
+        """Makes operations within the block as if they were made where those surroundings were."""
+        return changed(self._local.scopes, **surroundings._asdict())
+
+    def within(self, flow: ControlFlow | None) -> AbstractContextManager[None]:
+        """Makes operations within the block belong to a branch or loop, or to none. They wait for
+        it, and not for what it waits for."""
+        return changed(self._local.scopes, flow=flow, control=(), colocate=())
 
     # Collections.
 

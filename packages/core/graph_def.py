@@ -10,7 +10,8 @@ from qanat.core.device_name import DeviceName
 from qanat.core.errors import located
 from qanat.core.operation import Operation, Output
 from qanat.core.ordering import postorder
-from qanat.core.signature import OpDef, lookup
+from qanat.core.passes.flow import closes_loop
+from qanat.core.signature import OpDef, is_registered, lookup
 from qanat.core.user_line import Position, capture
 
 if TYPE_CHECKING:
@@ -121,6 +122,8 @@ class _Importer:
             )
         self._map = {_canonical(key): value for key, value in input_map.items()}
         self._used: set[str] = set()
+        # Inputs that close a loop: (operation, number of the input, name).
+        self._back_edges: list[tuple[Operation, int, str]] = []
         self._ops: dict[str, Operation] = {}
 
     def run(self, scope: str) -> None:
@@ -136,11 +139,20 @@ class _Importer:
                     if str(error).startswith("["):
                         raise
                     raise type(error)(located(f"import: {error}", node.op, name)) from error
+        self._close_loops()
         unused = sorted(set(self._map) - self._used)
         if unused:
             raise ValueError(
                 f"input_map: expected names that are inputs in graph_def, got {unused}"
             )
+
+    def _close_loops(self) -> None:
+        for op, i, text in self._back_edges:
+            output = self._input(text)
+            if output.dtype is not op.inputs[i].dtype:
+                message = f"import: input {text!r}: expected {op.inputs[i].dtype}, got {output!r}"
+                raise TypeError(located(message, op.type, op.name))
+            op._update_input(i, output)
 
     def element(self, name: str) -> Operation | Output:
         """What a name in the GraphDef became."""
@@ -153,18 +165,33 @@ class _Importer:
         return op.outputs[int(index)] if colon else op
 
     def _needs(self, name: str) -> list[str]:
+        node = self._nodes[name]
         needed = []
-        for text in self._nodes[name].input:
-            if _canonical(text) not in self._map:
+        for text in node.input:
+            if _canonical(text) not in self._map and not self._is_back_edge(node, text):
                 needed.append(text.removeprefix("^").partition(":")[0])
         return [other for other in needed if other in self._nodes]
+
+    def _is_back_edge(self, node: "NodeDef", text: str) -> bool:
+        """Whether an input, which may be a control input, closes a loop."""
+        other = self._nodes.get(text.partition(":")[0])
+        if other is None or _canonical(text) in self._map:
+            return False
+        ops = (node.op, other.op)
+        return all(map(is_registered, ops)) and closes_loop(*map(lookup, ops))
 
     def _add(self, node: "NodeDef", prefix: str) -> Operation:
         try:
             op_def = lookup(node.op)
         except KeyError as error:
             raise ValueError(error.args[0]) from None
-        inputs = [self._input(text) for text in node.input if not text.startswith("^")]
+        data = [text for text in node.input if not text.startswith("^")]
+        behind = {i: text for i, text in enumerate(data) if self._is_back_edge(node, text)}
+        inputs = [self._input(text) for i, text in enumerate(data) if i not in behind]
+        if behind and not inputs:
+            raise ValueError("expected a value that the loop begins with, got none")
+        for i in behind:  # a stand-in: what closes the loop does not exist yet
+            inputs.insert(i, inputs[0])
         attrs = _attrs(node, op_def, prefix)
         _check_inputs(op_def, inputs, attrs)
         if prefix + node.name in self._graph._ops:
@@ -172,6 +199,7 @@ class _Importer:
                 f"expected a name that is not in the graph, got {prefix + node.name!r}"
             )
         op = self._graph.add_node(op_def, inputs, attrs, prefix + node.name + "/", self._position)
+        self._back_edges += [(op, i, text) for i, text in behind.items()]
         controls = [self._control(text) for text in node.input if text.startswith("^")]
         if controls:
             op._add_control_inputs(controls)

@@ -25,7 +25,17 @@ from qanat.core.default_graph import get_default_graph
 from qanat.core.dtypes import DType, as_dtype
 from qanat.core.errors import raise_located
 from qanat.core.operation import Operation, Output
-from qanat.core.signature import ArgDef, Grads, Handle, In, OpDef, Shapes, lookup, registered
+from qanat.core.signature import (
+    ArgDef,
+    Grads,
+    Handle,
+    In,
+    OpDef,
+    Role,
+    Shapes,
+    lookup,
+    registered,
+)
 
 if TYPE_CHECKING:
     from qanat.core.graph import Graph
@@ -38,6 +48,7 @@ __all__ = [
     "OpDef",
     "Operation",
     "Output",
+    "Role",
     "Shapes",
     "lookup",
     "op",
@@ -122,6 +133,7 @@ def op(
     stateful: bool = False,
     differentiable: bool = True,
     pointwise: bool = False,
+    role: Role = Role.NONE,
     **type_attrs: Any,
 ) -> Callable[[Callable[..., Shapes]], OpBuilder]:
     """Decorator that defines and registers an op.
@@ -133,6 +145,7 @@ def op(
         differentiable: False where no gradient is meant to exist.
         pointwise: whether an element of the output depends on the elements in its place alone,
             after broadcasting.
+        role: what it is to the engine, where it directs the flow of others' values.
         type_attrs: for each type attr, the allowed dtypes, or a pair (allowed, default).
 
     Raises:
@@ -148,6 +161,7 @@ def op(
         op_def.stateful = stateful
         op_def.differentiable = differentiable
         op_def.pointwise = pointwise
+        op_def.role = role
         signature.register(op_def)
         return OpBuilder(op_def, function)
 

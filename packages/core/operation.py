@@ -13,6 +13,7 @@ from qanat.core.signature import Handle, OpDef, output_handle
 if TYPE_CHECKING:
     from qanat.core.graph import Graph
     from qanat.core.schema.node_def_pb2 import NodeDef
+    from qanat.core.scopes import ControlFlow
 
 
 class Operators:
@@ -172,12 +173,17 @@ class Operation:
         inputs, outputs: tuples of Outputs.
         device: what its device is constrained to; "" for nothing.
         gradient_override: takes the place of `op_def.gradient` for this operation, if not None.
+        control_flow: the branch or loop that its outputs are alive in; None for none.
+        construct: the cond or loop that it gives a result of, which is differentiated as a whole;
+            None for none. See `qanat.autodiff.constructs`.
     """
 
     __slots__ = (
         "_attrs",
         "_control_inputs",
         "_position",
+        "construct",
+        "control_flow",
         "device",
         "gradient_override",
         "graph",
@@ -205,6 +211,8 @@ class Operation:
         self.name = name
         self.device = ""
         self.gradient_override: Callable[..., Sequence[Output | None]] | None = None
+        self.control_flow: ControlFlow | None = None
+        self.construct: Any = None
         self.inputs = tuple(inputs)
         self._attrs = attrs
         self._control_inputs: tuple[Operation, ...] = ()

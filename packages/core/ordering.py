@@ -9,8 +9,8 @@ Item = TypeVar("Item", bound=Hashable)
 def postorder(roots: Iterable[Item], needs: Callable[[Item], Iterable[Item]]) -> list[Item]:
     """All that the roots need, and the roots, each once and after what it needs.
 
-    The order depends on that of `roots` and of what `needs` gives alone. Where things need each
-    other in a circle, one of them stands too early.
+    The order depends on that of `roots` and of what `needs` gives alone; `needs` may append to a
+    list of roots. Where things need each other in a circle, one of them stands too early.
     """
     order: list[Item] = []
     seen: set[Item] = set()

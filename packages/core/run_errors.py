@@ -21,9 +21,16 @@ def raise_status(error: "_native.StatusError", step: StepGraph | None) -> NoRetu
         raise kind(error.message) from None
     node = list(step)[error.node]
     line = None if node.origin is None else node.origin.user_line
-    text = error.message + _resources(node.origin, line)
+    text = error.message + _surroundings(node.origin) + _resources(node.origin, line)
     message = located(text, node.op, node.name, line)
     raise kind(message, op=node.origin, node_name=node.name, user_line=line) from None
+
+
+def _surroundings(op: Operation | None) -> str:
+    """The branch or loop that an operation is in."""
+    if op is None or op.control_flow is None:
+        return ""
+    return f"; it is in {op.control_flow.where}"
 
 
 def _resources(op: Operation | None, line: str | None) -> str:

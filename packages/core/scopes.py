@@ -2,9 +2,9 @@
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from qanat.core.constants import describe
 from qanat.core.device_name import DeviceName
@@ -57,10 +57,28 @@ class ControlScope:
         return not dominated
 
 
+class ControlFlow(Protocol):
+    """The branch or loop that operations are made in."""
+
+    @property
+    def where(self) -> str:
+        """What it is, for messages: "loop 'while', made at train.py:12"."""
+
+    def capture(self, inputs: "Sequence[Output]") -> "Sequence[Output]":
+        """What stands here for the inputs of a new operation.
+
+        Raises:
+            ValueError: one is of a branch or loop that this is not in.
+        """
+
+    def adopt(self, op: "Operation") -> None:
+        """Makes a new operation run when this branch or loop does, and then only."""
+
+
 class Scopes:
     """Immutable values that `with` blocks replace for their duration."""
 
-    __slots__ = ("colocate", "container", "control", "device", "name")
+    __slots__ = ("colocate", "container", "control", "device", "flow", "name")
 
     def __init__(self) -> None:
         self.name = ""  # the current name scope, with "/" at its end unless it is the root
@@ -68,6 +86,7 @@ class Scopes:
         self.device: DeviceName | None = None
         self.control: tuple[ControlScope, ...] = ()
         self.colocate: tuple[Operation, ...] = ()
+        self.flow: ControlFlow | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -97,6 +116,14 @@ class Scopes:
 
 def _groups_of(op: "Operation") -> list[str]:
     return [f"loc:@{name}" for name in op.colocation_groups()] or [f"loc:@{op.name}"]
+
+
+class Surroundings(NamedTuple):
+    """What a place in a program gives to operations that are made on its behalf elsewhere."""
+
+    flow: ControlFlow | None
+    control: tuple[ControlScope, ...]
+    colocate: "tuple[Operation, ...]"
 
 
 class LocalScopes(threading.local):

@@ -7,6 +7,7 @@ one type) or a list-of-types attr ("Tlist").
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -18,6 +19,25 @@ from qanat.core.shapes import SCALAR, UNKNOWN, TensorShape
 
 if TYPE_CHECKING:
     from qanat.core.operation import Output
+
+
+class Role(Enum):
+    """What an op is to the engine, which knows none by name. The values are TensorFlow's names.
+
+    SWITCH sends its value to one of two outputs, and a dead token to the other; MERGE gives on the
+    first live value that comes; ENTER, EXIT and NEXT_ITERATION bring values into a loop, out of it
+    and to its next iteration; LOOP_COND is the predicate of a loop; CONTROL_TRIGGER runs whatever
+    of what it waits for is dead.
+    """
+
+    NONE = ""
+    SWITCH = "Switch"
+    MERGE = "Merge"
+    ENTER = "Enter"
+    EXIT = "Exit"
+    NEXT_ITERATION = "NextIteration"
+    LOOP_COND = "LoopCond"
+    CONTROL_TRIGGER = "ControlTrigger"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +99,21 @@ class In:
 
     Attributes:
         dtype: its type.
+        output: the Output itself.
         shape: its static shape, of unknown rank at worst.
     """
 
-    __slots__ = ("_output", "dtype", "shape")
+    __slots__ = ("dtype", "output", "shape")
 
     def __init__(self, output: "Output") -> None:
-        self._output = output
+        self.output = output
         self.dtype: DType = output.dtype
         self.shape: TensorShape = output._shape
 
     @property
     def value(self) -> np.ndarray[Any, Any] | None:
         """The value, if it is the same in every step and cheap to know; read-only."""
-        value: Any = static_value(self._output)
+        value: Any = static_value(self.output)
         if isinstance(value, TensorShape):
             known = value.is_fully_defined()
             value = np.array(value.dims, self.dtype.as_numpy) if known else None
@@ -106,7 +127,7 @@ class In:
             ShapeError: the input is no vector of integers, or holds sizes below -1.
         """
         self.shape.with_rank(1)
-        value = static_value(self._output)
+        value = static_value(self.output)
         if isinstance(value, TensorShape):
             return value
         if value is not None:
@@ -117,7 +138,7 @@ class In:
     @property
     def handle(self) -> Handle | None:
         """What a resource input refers to; None if unknown or no resource."""
-        return self._output.handle_data
+        return self.output.handle_data
 
     @property
     def handle_dtype(self) -> DType | None:
@@ -141,6 +162,7 @@ class OpDef:
         stateful: never merged with another node and never folded.
         differentiable: False where no gradient is meant to exist.
         pointwise: whether an element of the output depends on the elements in its place alone.
+        role: what it is to the engine, where it directs the flow of others' values.
     """
 
     name: str
@@ -152,6 +174,7 @@ class OpDef:
     stateful: bool = False
     differentiable: bool = True
     pointwise: bool = False
+    role: Role = Role.NONE
     gradient: Callable[..., Any] | None = None
     static_value: Callable[..., Any] | None = None
     parameters: tuple[str, ...] = ()

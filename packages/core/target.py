@@ -6,9 +6,11 @@ from typing import Any, Protocol
 from qanat.core.device_name import DeviceName
 from qanat.core.kernel_table import kernel_table
 from qanat.core.passes.compile import compile_step
+from qanat.core.passes.flow import has_control_flow
 from qanat.core.passes.optimise import optimise
 from qanat.core.passes.place import place
 from qanat.core.passes.step_graph import StepGraph
+from qanat.core.passes.trim_values import trim_values
 from qanat.core.passes.verify import verify
 from qanat.core.run_errors import raise_status
 from qanat.core.session_config import SessionConfig
@@ -74,9 +76,12 @@ class LocalTarget:
     def compile(self, step: StepGraph) -> tuple[StepGraph, CompiledStep]:
         from qanat.core import _native
 
+        step = verify(step, "prune")
+        if has_control_flow(step):
+            step = verify(trim_values(step), "trim_values")
         placed = verify(
             place(
-                verify(step, "prune"),
+                step,
                 self._devices,
                 kernel_table(),
                 self._config.allow_soft_placement,

@@ -6,12 +6,15 @@ Kernels stand with their device; the engines that differentiate, place and run k
 
 # ruff: noqa: F403 -- each family's __all__ says what is public
 
+from qanat.ops import control_flow as control_flow
 from qanat.ops import fused_elementwise as fused_elementwise
 from qanat.ops import fused_epilogue as fused_epilogue
 from qanat.ops import initializers as initializers
 from qanat.ops import layers as layers
 from qanat.ops import nn as nn
 from qanat.ops import operators as operators
+from qanat.ops import stacks as stacks
+from qanat.ops import tensor_arrays as tensor_arrays
 from qanat.ops.arithmetic import *
 from qanat.ops.arranging import *
 from qanat.ops.broadcasting import *

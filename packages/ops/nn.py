@@ -2,6 +2,7 @@
 
 # ruff: noqa: F403 -- each family's __all__ says what is public
 
+from qanat.core import face as _face
 from qanat.ops.activations import *
 from qanat.ops.convolution import *
 from qanat.ops.elementwise import log_sigmoid as log_sigmoid
@@ -12,3 +13,8 @@ from qanat.ops.indexing import top_k as top_k
 from qanat.ops.normalization import *
 from qanat.ops.pooling import *
 from qanat.ops.softmax import *
+
+
+def __getattr__(name: str) -> object:
+    """What other parts add: `dynamic_rnn` and its like."""
+    return _face.find_in("nn", name)

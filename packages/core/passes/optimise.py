@@ -16,6 +16,7 @@ from typing import Final
 from qanat.core import dtypes
 from qanat.core.device_name import DeviceName
 from qanat.core.kernel_table import KernelTable
+from qanat.core.passes.flow import Flow, Place, has_control_flow
 from qanat.core.passes.step_graph import Node, Ref, StepGraph
 
 # An epilogue joins the op that makes the values it is applied to; what is left of the pointwise ops
@@ -71,6 +72,10 @@ class Rewriter:
     def __init__(self, graph: StepGraph, kernels: KernelTable) -> None:
         self.nodes: dict[str, Node] = dict(graph.nodes)
         self._graph = graph
+        self._places: dict[str, Place] = {}
+        if has_control_flow(graph):
+            flow = Flow(graph)
+            self._places = {name: flow.place(name) for name in graph.nodes}
         self._kernels = kernels
         # Dicts for sets: a plan is the same in every process.
         self._consumers = {
@@ -105,8 +110,9 @@ class Rewriter:
     def replace(self, region: Collection[str], new: Node, outputs: Mapping[Ref, Ref]) -> bool:
         """Puts one node in the place of a region, if that is possible.
 
-        It is not where the device has no kernel for the new node, or where a user of the region
-        stands before the last node of it (so that no cycle can come about).
+        It is not where the device has no kernel for the new node, where a user of the region stands
+        before the last node of it (so that no cycle can come about), or where the region is of
+        several branches or loops (so that all of it runs when any of it does).
 
         Args:
             region: names of nodes.
@@ -118,6 +124,9 @@ class Rewriter:
             Whether it was done.
         """
         inside = set(region)
+        places = {self._places.get(name) for name in inside}
+        if len(places) > 1:
+            return False
         last = max(self._position[name] for name in inside)
         users = {
             user: None for name in region for user in self._consumers[name] if user not in inside
@@ -131,6 +140,9 @@ class Rewriter:
         waits = list(dict.fromkeys((*new.control_inputs, *waits)))
         new = new.replace(control_inputs=tuple([name for name in waits if name not in inside]))
         self._exchange(inside, new, last)
+        place = next(iter(places))
+        if place is not None:
+            self._places[new.name] = place
         for user in users:
             self._redirect(user, inside, new.name, outputs)
         self._fetches = [outputs.get(ref, ref) for ref in self._fetches]

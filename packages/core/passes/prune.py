@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from qanat.core.errors import InvalidArgumentError, located
 from qanat.core.operation import Operation, Output
 from qanat.core.ordering import postorder
+from qanat.core.passes.flow import closes_loop
 from qanat.core.passes.step_graph import Node, Ref, StepGraph, ref_of
-from qanat.core.signature import lookup
+from qanat.core.signature import Role, lookup
 
 
 def prune(
@@ -25,7 +26,14 @@ def prune(
     args = {output: _arg(i, output) for i, output in enumerate(feeds)}
     targets = [op for op in targets if not _is_given(args, op)]
     roots = [*(output.op for output in fetches if output not in args), *targets]
-    order = postorder(roots, lambda op: _before(args, op))
+
+    def needs(op: Operation) -> list[Operation]:
+        """What has to stand before; what closes a loop is needed, too, but stands behind."""
+        before, behind = _needs(args, op)
+        roots.extend(behind)
+        return before
+
+    order = postorder(roots, needs)
     nodes = [*args.values(), *(_node(args, op) for op in order)]
     return StepGraph(
         {node.name: node for node in nodes},
@@ -83,8 +91,14 @@ def _ref(args: dict[Output, Node], output: Output) -> Ref:
     return ref_of(output) if arg is None else Ref(arg.name, 0)
 
 
-def _before(fed: dict[Output, Node], op: Operation) -> list[Operation]:
-    return [*(output.op for output in op.inputs if output not in fed), *op._control_inputs]
+def _needs(fed: dict[Output, Node], op: Operation) -> tuple[list[Operation], list[Operation]]:
+    """What an operation uses or waits for, and what it uses by back edges."""
+    used = [output.op for output in op.inputs if output not in fed]
+    if op.op_def.role is not Role.MERGE:
+        return [*used, *op._control_inputs], []
+    behind = [other for other in used if closes_loop(op.op_def, other.op_def)]
+    before = [other for other in used if other not in behind]
+    return [*before, *op._control_inputs], behind
 
 
 def _not_fed(op: Operation) -> InvalidArgumentError:

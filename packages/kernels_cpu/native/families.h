@@ -32,6 +32,8 @@ void register_bias(KernelRegistry& registry);
 void register_softmax(KernelRegistry& registry);
 void register_random(KernelRegistry& registry);
 void register_assert(KernelRegistry& registry);
+void register_stacks(KernelRegistry& registry);
+void register_tensor_arrays(KernelRegistry& registry);
 
 }  // namespace qanat::kernels_cpu
 

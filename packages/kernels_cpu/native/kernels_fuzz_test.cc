@@ -59,13 +59,19 @@ class Fuzzer {
         {"axis", one_in(3) ? integer() : below(4) - 2},
         {"batch_dims", one_in(10) ? integer() : 0},
         {"begin_mask", mask()},
+        {"clear_after_read", one_in(2)},
         {"container", std::string()},
         {"data_format", std::string(one_in(20) ? "NCHW" : "NHWC")},
         {"dilations", spatial(2)},
         {"dtype", pick({DType::kFloat32, DType::kInt32, DType::kString})},
+        {"dynamic_size", one_in(2)},
+        {"elem_type", pick({DType::kFloat32, DType::kInt32})},
+        {"element_shape", shape()},
+        {"element_shape_except0", shape()},
         {"ellipsis_mask", one_in(3) ? int64_t{1} << below(4) : 0},
         {"end_mask", mask()},
         {"explicit_paddings", Ints{0, 0, below(3), below(3), below(3), below(3), 0, 0}},
+        {"identical_element_shapes", one_in(2)},
         {"keep_dims", one_in(2)},
         {"ksize", spatial(4)},
         {"new_axis_mask", mask()},
@@ -80,9 +86,12 @@ class Fuzzer {
         {"shared_name", std::string()},
         {"shrink_axis_mask", mask()},
         {"sorted", one_in(2)},
+        {"source", std::string("gradients")},
+        {"stack_name", std::string()},
         {"squeeze_dims", one_in(2) ? Ints{} : Ints{integer(), integer()}},
         {"strides", spatial(3)},
         {"summarize", integer()},
+        {"tensor_array_name", std::string()},
         {"transpose_a", one_in(2)},
         {"transpose_b", one_in(2)},
     };
@@ -107,8 +116,10 @@ class Fuzzer {
     return tensor;
   }
 
-  // The handle of a variable, which mostly has a value.
+  // A handle of a variable, which mostly has a value, of a stack or of an array.
   Tensor handle() {
+    if (one_in(4)) return stack();
+    if (one_in(3)) return array();
     const Result made = run("VarHandleOp", {},
                             {{"container", std::string("fuzz")},
                              {"shared_name", std::string(pick({"a", "b", "c"}))},
@@ -119,6 +130,34 @@ class Fuzzer {
   }
 
  private:
+  Tensor stack() {
+    const Result made =
+        run("StackV2", {scalar<int32_t>(-1)},
+            {{"elem_type", DType::kFloat32}, {"stack_name", std::string()}}, {DType::kResource});
+    CHECK(made.ok());
+    run("StackPushV2", {made.outputs[0], scalar<float>(1)}, {}, {DType::kFloat32});
+    return made.outputs[0];
+  }
+
+  // Of rows of three, some of which are written.
+  Tensor array() {
+    const Result made = run("TensorArrayV3", {scalar<int32_t>(4)},
+                            {{"dtype", DType::kFloat32},
+                             {"element_shape", Shape({3})},
+                             {"dynamic_size", one_in(2)},
+                             {"clear_after_read", one_in(2)},
+                             {"identical_element_shapes", false},
+                             {"tensor_array_name", std::string()}},
+                            {DType::kResource, DType::kFloat32});
+    CHECK(made.ok());
+    for (int32_t i = 0; i < 3; ++i) {
+      run("TensorArrayWriteV3",
+          {made.outputs[0], scalar(i), vector<float>({1, 2, 3}), scalar<float>(0)}, {},
+          {DType::kFloat32});
+    }
+    return made.outputs[0];
+  }
+
   void fill(Tensor& tensor) {
     for (int64_t i = 0; i < tensor.size(); ++i) fill_element(tensor, i);
   }

@@ -25,6 +25,8 @@ QANAT_EXPORT void qanat_register_kernels(qanat::KernelRegistry* registry) {
   register_arg_reductions(*registry);
   register_variables(*registry);
   register_assert(*registry);
+  register_stacks(*registry);
+  register_tensor_arrays(*registry);
   register_random(*registry);
   register_matmul(*registry);
   register_cross(*registry);

@@ -34,8 +34,16 @@ nb::list list_kernels() {
     }
     kernels.append(nb::make_tuple(def.op, types, def.flags));
   }
-  for (const char* op : kBuiltInOps) kernels.append(nb::make_tuple(op, nb::dict(), 0));
+  for (const BuiltIn& own : kBuiltIns) kernels.append(nb::make_tuple(own.op, nb::dict(), 0));
   return kernels;
+}
+
+nb::list list_control_flow_ops() {
+  nb::list ops;
+  for (const BuiltIn& own : kBuiltIns) {
+    if (own.controls_flow) ops.append(own.op);
+  }
+  return ops;
 }
 
 nb::dict memory_of(Runtime& runtime) {
@@ -150,6 +158,7 @@ NB_MODULE(_native, m) {
   m.def("add_python_kernel", &add_python_kernel, nb::arg("op"), nb::arg("types"),
         nb::arg("expensive"));
   m.def("empty", &empty_array, nb::arg("dtype"), nb::arg("shape"));
+  m.def("control_flow_ops", &list_control_flow_ops);
   m.def("crc32c", &crc32c_of, nb::arg("data"), nb::arg("before") = 0);
 
   nb::class_<Resources>(m, "Resources")

@@ -84,7 +84,7 @@ void FlatState::help() {
     idle_.pop_back();
   }
   worker->ready.clear();
-  worker->context->enter(true);
+  worker->context->enter(step_.workplace_);
   work(worker);
   worker->context->leave();
   std::lock_guard<std::mutex> lock(mutex_);

@@ -26,9 +26,8 @@ class FlatState {
   // Runs the step to its end; `context` is the calling thread's.
   void run(StepContext* context);
 
-  // One use of a value that several nodes need: true at the last.
-  bool use_up(int32_t slot) { return uses_[slot].fetch_sub(1, std::memory_order_acq_rel) == 1; }
-  bool last_use(int32_t slot) const { return uses_[slot].load(std::memory_order_acquire) == 1; }
+  // How many uses of each value are left.
+  std::atomic<int32_t>* uses() const { return uses_.get(); }
 
  private:
   // A thread's own list of ready cheap nodes: a heap, first of the plan on top.

@@ -45,6 +45,13 @@ class NodeInit final : public KernelInit {
     return shape;
   }
 
+  List<int64_t> partial_shape_attr(const char* name, bool* known_rank) override {
+    const PartialShape* partial = find<PartialShape>(name, "a shape");
+    *known_rank = partial != nullptr && partial->known_rank;
+    if (!*known_rank) return {nullptr, 0};
+    return {partial->dims.data(), static_cast<int>(partial->dims.size())};
+  }
+
   TensorView tensor_attr(const char* name) override {
     const Tensor* tensor = find<Tensor>(name, "a tensor");
     return tensor == nullptr ? TensorView{} : tensor->view;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "packages/core/native/base/status.h"
-#include "packages/core/native/memory/resource.h"
+#include "packages/core/native/kernel/resource.h"
 #include "packages/core/native/memory/tensor.h"
 
 namespace qanat {
@@ -20,6 +20,8 @@ class Variable final : public Resource {
  public:
   Variable(std::string name, DType dtype) : name_(std::move(name)), dtype_(dtype) {}
 
+  static constexpr const char* kKind = "variable";
+  const char* kind() const override { return kKind; }
   const std::string& name() const { return name_; }
   DType dtype() const { return dtype_; }
 

@@ -8,14 +8,22 @@ namespace qanat {
 Step::Step(const Plan& plan, Runtime* runtime)
     : plan_(plan),
       runtime_(*runtime),
-      slots_(plan.slots.size()),
+      slots_(static_cast<size_t>(plan.frames[0].num_slots)),
       lent_(plan.args.size()),
       results_(plan.fetches.size()),
       main_(this, true) {
   std::copy(plan.constants.begin(), plan.constants.end(), slots_.begin());
-  for (const InputPlan& input : plan.inputs) inputs_.push_back(&slots_[input.slot].view);
+  for (int32_t i = 0; i < plan.frames[0].num_inputs; ++i) {
+    inputs_.push_back(&slots_[plan.inputs[i].slot].view);
+  }
+  workplace_ = {slots_.data(), inputs_.data(), plan.inputs.data(), plan.slots.data()};
   for (Buffer& header : lent_) header.kind = BufferKind::kBorrowed;
-  if (plan.concurrent && runtime->pool().threads() > 1) flat_ = std::make_unique<FlatState>(this);
+  if (plan.has_control_flow) {
+    frames_ = std::make_unique<FrameState>(this);
+  } else if (plan.concurrent && runtime->pool().threads() > 1) {
+    flat_ = std::make_unique<FlatState>(this);
+    workplace_.uses = flat_->uses();
+  }
 }
 
 Step::~Step() = default;
@@ -23,7 +31,7 @@ Step::~Step() = default;
 // Stopped until it runs: a step that never does must be cleared as one that failed.
 void Step::begin() {
   stopped_.store(true, std::memory_order_relaxed);
-  main_.enter(flat_ != nullptr);
+  main_.enter(workplace_);
 }
 
 Tensor* Step::arg(size_t index) {
@@ -54,7 +62,10 @@ Status Step::run(const StepOptions& options) {
   stopped_.store(false, std::memory_order_relaxed);
   const bool limited = options.cancellation != nullptr || options.deadline.has_value();
   if (!limited || main_.poll()) {
-    if (flat_ != nullptr) {
+    if (frames_ != nullptr) {
+      frames_->run(&main_);
+      if (!stopped()) check_results();
+    } else if (flat_ != nullptr) {
       flat_->run(&main_);
     } else {
       run_in_order();
@@ -78,6 +89,24 @@ void Step::fail(Status status) {
   stopped_.store(true, std::memory_order_release);
 }
 
+// Where there is control flow, a value may never come about.
+void Step::check_results() {
+  if (const NodePlan* target = frames_->missed_target()) {
+    return fail(
+        error(StatusCode::kInvalidArgument,
+              "expected a node that this step reaches, got one in a branch that it does not "
+              "take",
+              target->index));
+  }
+  for (const FetchPlan& fetch : plan_.fetches) {
+    if (slots_[fetch.slot].buffer != nullptr) continue;
+    return fail(error(StatusCode::kInvalidArgument,
+                      "expected a value to fetch, got none: it is in a branch that this step does "
+                      "not take",
+                      fetch.node));
+  }
+}
+
 Status Step::collect_results() {
   const auto constants = static_cast<int32_t>(plan_.constants.size());
   for (size_t i = 0; i < results_.size(); ++i) {
@@ -98,7 +127,7 @@ Status Step::collect_results() {
 }
 
 void Step::end() {
-  if (stopped()) {
+  if (stopped() || frames_ != nullptr) {
     for (size_t i = plan_.constants.size(); i < slots_.size(); ++i) slots_[i].reset(main_.cache());
   }
   for (Tensor& result : results_) result.reset(main_.cache());

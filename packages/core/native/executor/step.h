@@ -11,6 +11,7 @@
 
 #include "packages/core/native/executor/cancellation.h"
 #include "packages/core/native/executor/flat_state.h"
+#include "packages/core/native/executor/frame_state.h"
 #include "packages/core/native/executor/plan.h"
 #include "packages/core/native/executor/step_context.h"
 #include "packages/core/native/executor/step_trace.h"
@@ -54,10 +55,12 @@ class Step {
  private:
   friend class StepContext;
   friend class FlatState;
+  friend class FrameState;
 
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   void fail(Status status);
   void run_in_order();
+  void check_results();
   Status collect_results();
 
   const Plan& plan_;
@@ -68,7 +71,9 @@ class Step {
   std::vector<Buffer> lent_;               // headers of lent feeds, by index
   std::vector<Tensor> results_;
   StepContext main_;
-  std::unique_ptr<FlatState> flat_;  // where nodes may run at the same time
+  Workplace workplace_;
+  std::unique_ptr<FlatState> flat_;     // where nodes may run at the same time
+  std::unique_ptr<FrameState> frames_;  // where there is control flow
   Clock::time_point next_signal_check_;
   bool signals_timed_ = false;
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
+#include "packages/core/native/executor/frame.h"
 #include "packages/core/native/executor/step.h"
 
 namespace qanat {
@@ -16,15 +18,10 @@ constexpr std::chrono::milliseconds kSignalCheckInterval{50};
 }  // namespace
 
 StepContext::StepContext(Step* step, bool main)
-    : step_(*step),
-      main_(main),
-      allocator_(step->runtime_.allocator()),
-      slots_(step->slots_.data()),
-      edges_(step->plan_.inputs.data()),
-      planned_slots_(step->plan_.slots.data()) {}
+    : step_(*step), main_(main), allocator_(step->runtime_.allocator()) {}
 
-void StepContext::enter(bool counted) {
-  counted_ = counted;
+void StepContext::enter(const Workplace& workplace) {
+  at_ = workplace;
   budget_ = kPollBytes;
   node_ = nullptr;
   cache_ = allocator_.borrow_cache();
@@ -44,12 +41,16 @@ bool StepContext::execute(const NodePlan& node) {
   }
   release_inputs(node);
   if (node.drops_outputs) drop_outputs(node);
+  return count_node() || poll();
+}
+
+bool StepContext::count_node() {
   budget_ -= kNodeBytes;
-  return budget_ > 0 || poll();
+  return budget_ > 0;
 }
 
 bool StepContext::run_kernel(const NodePlan& node) {
-  inputs_ = step_.inputs_.data() + node.first_input;
+  inputs_ = at_.views + node.first_input;
   num_inputs_ = node.num_inputs;
   failed_ = false;
   StepTrace* const trace = step_.options_->trace;
@@ -71,25 +72,27 @@ bool StepContext::run_kernel(const NodePlan& node) {
 
 void StepContext::run_identity(const NodePlan& node) {
   const Tensor& from = input_slot(0);
-  Tensor& to = slots_[node.first_slot];
+  Tensor& to = at_.slots[node.first_slot];
   to.view = from.view;
   to.buffer = from.buffer;
   to.buffer->ref();
 }
 
 void StepContext::release_inputs(const NodePlan& node) {
-  const InputPlan* edges = edges_ + node.first_input;
+  const InputPlan* edges = at_.edges + node.first_input;
   for (int i = 0; i < node.num_inputs; ++i) {
     const InputPlan& edge = edges[i];
-    const bool done =
-        counted_ ? edge.only || (edge.counted && step_.flat_->use_up(edge.slot)) : edge.last;
-    if (done) slots_[edge.slot].reset(cache_);
+    const bool done = at_.uses != nullptr
+                          ? edge.only || (edge.counted && at_.uses[edge.slot].fetch_sub(
+                                                              1, std::memory_order_acq_rel) == 1)
+                          : edge.last;
+    if (done) at_.slots[edge.slot].reset(cache_);
   }
 }
 
 void StepContext::drop_outputs(const NodePlan& node) {
   for (int i = 0; i < node.num_outputs; ++i) {
-    const SlotPlan& slot = planned_slots_[node.first_slot + i];
+    const SlotPlan& slot = at_.planned_slots[node.first_slot + i];
     if (slot.uses == 0 && !slot.fetched) output_slot(i).reset(cache_);
   }
 }
@@ -126,7 +129,9 @@ bool StepContext::poll() {
 void StepContext::fail(StatusCode code, const char* message) {
   if (failed_) return;
   failed_ = true;
-  step_.fail(error(code, message, node_->index));
+  std::string where;
+  if (at_.iteration != nullptr) where = " (in iteration " + tag(*at_.iteration) + ")";
+  step_.fail(error(code, message + where, node_->index));
 }
 
 bool StepContext::fail_with(const Status& status) {
@@ -134,13 +139,13 @@ bool StepContext::fail_with(const Status& status) {
   return status.ok();
 }
 
-Tensor& StepContext::input_slot(int i) { return slots_[edges_[node_->first_input + i].slot]; }
+Tensor& StepContext::input_slot(int i) { return at_.slots[at_.edges[node_->first_input + i].slot]; }
 
-Tensor& StepContext::output_slot(int i) { return slots_[node_->first_slot + i]; }
+Tensor& StepContext::output_slot(int i) { return at_.slots[node_->first_slot + i]; }
 
 TensorView* StepContext::output(int i, const Shape& shape) {
   Tensor& slot = output_slot(i);
-  const DType dtype = planned_slots_[node_->first_slot + i].dtype;
+  const DType dtype = output_dtype(i);
   if (!slot.allocate(dtype, shape, &allocator_, cache_)) {
     fail_with(exhausted(dtype, shape));
     return nullptr;
@@ -149,18 +154,21 @@ TensorView* StepContext::output(int i, const Shape& shape) {
   return &slot.view;
 }
 
+bool StepContext::last_use(const InputPlan& edge) const {
+  if (at_.uses == nullptr) return edge.last;
+  return edge.only || (edge.counted && at_.uses[edge.slot].load(std::memory_order_acquire) == 1);
+}
+
 bool StepContext::reusable(int i) {
-  const InputPlan& edge = edges_[node_->first_input + i];
-  if (!edge.sole) return false;
-  const bool dies =
-      counted_ ? edge.only || (edge.counted && step_.flat_->last_use(edge.slot)) : edge.last;
-  const Buffer* buffer = slots_[edge.slot].buffer;
-  return dies && buffer != nullptr && buffer->exclusive();
+  const InputPlan& edge = at_.edges[node_->first_input + i];
+  if (!edge.sole || !last_use(edge)) return false;
+  const Buffer* buffer = at_.slots[edge.slot].buffer;
+  return buffer != nullptr && buffer->exclusive();
 }
 
 TensorView* StepContext::output_reusing(int i, const Shape& shape, const int* candidates,
                                         int count) {
-  const DType dtype = planned_slots_[node_->first_slot + i].dtype;
+  const DType dtype = output_dtype(i);
   for (int c = 0; c < count; ++c) {
     const int from = candidates[c];
     Tensor& source = input_slot(from);
@@ -182,7 +190,7 @@ TensorView* StepContext::output_reusing(int i, const Shape& shape, const int* ca
 
 bool StepContext::output_alias(int i, int from, const Shape& shape) {
   Tensor& source = input_slot(from);
-  const DType dtype = planned_slots_[node_->first_slot + i].dtype;
+  const DType dtype = output_dtype(i);
   if (source.buffer == nullptr || source.view.dtype != dtype ||
       source.view.num_elements() != shape.num_elements()) {
     fail(StatusCode::kInternal, "expected an alias of the input's type and number of elements");
@@ -226,14 +234,7 @@ bool StepContext::output_variable(int i, std::string_view container, std::string
 }
 
 Variable* StepContext::variable(int handle) {
-  const TensorView& view = input(handle);
-  if (view.dtype == DType::kResource && view.num_elements() == 1 &&
-      *view.as<Resource*>() != nullptr) {
-    return static_cast<Variable*>(*view.as<Resource*>());
-  }
-  failf(StatusCode::kInvalidArgument, "expected input %d to be a variable's handle, got none",
-        handle);
-  return nullptr;
+  return static_cast<Variable*>(resource(handle, Variable::kKind));
 }
 
 bool StepContext::variable_initialized(int handle) {
@@ -244,7 +245,7 @@ bool StepContext::variable_initialized(int handle) {
 bool StepContext::read_variable(int handle, int output) {
   Variable* held = variable(handle);
   if (held == nullptr) return false;
-  const DType dtype = planned_slots_[node_->first_slot + output].dtype;
+  const DType dtype = output_dtype(output);
   if (held->dtype() != dtype) {
     failf(StatusCode::kInvalidArgument, "expected variable \"%s\" to be of %s, got one of %s",
           held->name().c_str(), dtype_name(dtype), dtype_name(held->dtype()));
@@ -288,6 +289,61 @@ bool StepContext::lock_variables(const int* handles, int count, TensorView** val
 void StepContext::unlock_variables(const int* handles, int count) {
   if (!variables(handles, count)) return;
   for (Variable* held : variables_) held->unlock();
+}
+
+// --- resources of kernel libraries ---
+
+namespace {
+
+class KeptTensor final : public KeptValue {
+ public:
+  const TensorView& view() const override { return value.view; }
+  Tensor value;
+};
+
+}  // namespace
+
+bool StepContext::output_resource(int i, Resource* made) {
+  TensorView* handle = output_dtype(i) == DType::kResource ? output(i, Shape()) : nullptr;
+  if (handle == nullptr) {
+    made->unref();
+    fail(StatusCode::kInternal, "expected a resource output for a handle");
+    return false;
+  }
+  *handle->as<Resource*>() = made;
+  return true;
+}
+
+KeptValue* StepContext::keep(int input) {
+  const Tensor& value = input_slot(input);
+  auto* kept = new KeptTensor;
+  if (value.buffer->kind != BufferKind::kBorrowed) {
+    kept->value = value;
+  } else if (!value.copy_to(&kept->value, &allocator_, cache_)) {
+    fail_with(exhausted(value.view.dtype, value.view.shape));
+    kept->unref();
+    return nullptr;
+  }
+  return kept;
+}
+
+KeptValue* StepContext::keep_new(DType dtype, const Shape& shape) {
+  auto* kept = new KeptTensor;
+  if (kept->value.allocate(dtype, shape, &allocator_, cache_)) return kept;
+  fail_with(exhausted(dtype, shape));
+  kept->unref();
+  return nullptr;
+}
+
+bool StepContext::output_kept(int i, KeptValue* value) {
+  const Tensor& kept = static_cast<KeptTensor*>(value)->value;
+  if (kept.view.dtype != output_dtype(i)) {
+    failf(StatusCode::kInvalidArgument, "expected values of %s, got %s",
+          dtype_name(output_dtype(i)), dtype_name(kept.view.dtype));
+    return false;
+  }
+  output_slot(i) = kept;
+  return true;
 }
 
 }  // namespace qanat

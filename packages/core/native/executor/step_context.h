@@ -2,6 +2,7 @@
 #ifndef PACKAGES_CORE_NATIVE_EXECUTOR_STEP_CONTEXT_H_
 #define PACKAGES_CORE_NATIVE_EXECUTOR_STEP_CONTEXT_H_
 
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -13,21 +14,39 @@
 namespace qanat {
 
 class Step;
+struct Iteration;
+
+// Where the slots and edges lie that the numbers in a node's plan count: those of the step, or
+// those of one iteration of a loop.
+struct Workplace {
+  Tensor* slots = nullptr;
+  const TensorView* const* views = nullptr;  // by edge: the view in its slot
+  const InputPlan* edges = nullptr;
+  const SlotPlan* planned_slots = nullptr;
+  // By slot, where other contexts may run nodes of this step at the same time or nodes run out of
+  // order; else the last use is known beforehand.
+  std::atomic<int32_t>* uses = nullptr;
+  const Iteration* iteration = nullptr;  // null for the root
+};
 
 class StepContext final : public KernelContext {
  public:
   // `main`: belongs to the thread that called for the step.
   StepContext(Step* step, bool main);
 
-  // Around its part in a step. `counted`: other contexts may run nodes of this step at the same
-  // time, so uses of values are counted; else nodes run in the order of the plan, and the last is
-  // known.
-  void enter(bool counted);
+  // Around its part in a step.
+  void enter(const Workplace& workplace);
   void leave();
+  // Where the nodes are that it executes next.
+  void move_to(const Workplace& workplace) { at_ = workplace; }
   Allocator::Cache* cache() const { return cache_; }
 
   // False where the step has failed.
   bool execute(const NodePlan& node);
+  // Gives back what a node that is done had of its inputs.
+  void release_inputs(const NodePlan& node);
+  // Counts a node that was done without execute(): false where it is time to poll().
+  bool count_node();
 
   // Looks at what may end the step from outside: cancellation, the deadline, the caller's signals.
   // False where one did.
@@ -47,6 +66,10 @@ class StepContext final : public KernelContext {
   bool assign_variable(int handle, int value) override;
   bool lock_variables(const int* handles, int count, TensorView** values) override;
   void unlock_variables(const int* handles, int count) override;
+  bool output_resource(int i, Resource* made) override;
+  KeptValue* keep(int input) override;
+  KeptValue* keep_new(DType dtype, const Shape& shape) override;
+  bool output_kept(int i, KeptValue* value) override;
 
   // For kernels of this host that keep values beyond compute(): input i with a share in its buffer;
   // output i, of the planned type.
@@ -56,11 +79,13 @@ class StepContext final : public KernelContext {
  private:
   bool run_kernel(const NodePlan& node);
   void run_identity(const NodePlan& node);
-  void release_inputs(const NodePlan& node);
   void drop_outputs(const NodePlan& node);
 
   Tensor& input_slot(int i);
   Tensor& output_slot(int i);
+  DType output_dtype(int i) const { return at_.planned_slots[node_->first_slot + i].dtype; }
+  // Whether nobody needs an edge's value after its node.
+  bool last_use(const InputPlan& edge) const;
   // Whether input i's value dies with this node and nobody else holds its buffer.
   bool reusable(int i);
   bool fail_with(const Status& status);
@@ -70,10 +95,7 @@ class StepContext final : public KernelContext {
   Step& step_;
   const bool main_;
   Allocator& allocator_;
-  Tensor* const slots_;
-  const InputPlan* const edges_;
-  const SlotPlan* const planned_slots_;
-  bool counted_ = false;
+  Workplace at_;
   bool failed_ = false;  // this node
   const NodePlan* node_ = nullptr;
   Allocator::Cache* cache_ = nullptr;

@@ -101,6 +101,43 @@ int TestGraph::assign_add(std::vector<int> handles, int delta, std::vector<int> 
   return node(def("TestAssignAdd", {}), handles, std::move(controls));
 }
 
+int TestGraph::on(const std::string& op, std::vector<Port> inputs, std::vector<int> controls) {
+  NodeDef made = def(op);
+  made.attrs["T"] = DType::kFloat32;
+  made.inputs = std::move(inputs);
+  return node(std::move(made), {}, std::move(controls));
+}
+
+int TestGraph::less(int x, int y) { return node(def("TestLess", {DType::kBool}), {x, y}); }
+
+int TestGraph::switch_on(Port value, int predicate, std::vector<int> controls) {
+  const int made = on("Switch", {value, {predicate, 0}}, std::move(controls));
+  graph.nodes[made].outputs = {DType::kFloat32, DType::kFloat32};
+  return made;
+}
+
+int TestGraph::merge(std::vector<Port> values, std::vector<int> controls) {
+  const int made = on("Merge", std::move(values), std::move(controls));
+  graph.nodes[made].outputs = {DType::kFloat32, DType::kInt32};
+  return made;
+}
+
+int TestGraph::enter(Port value, const std::string& frame, bool constant, int parallel) {
+  const int made = on("Enter", {value});
+  NodeDef& enter = graph.nodes[made];
+  enter.attrs["frame_name"] = frame;
+  enter.attrs["is_constant"] = constant;
+  enter.attrs["parallel_iterations"] = int64_t{parallel};
+  return made;
+}
+
+int TestGraph::exit(Port value) { return on("Exit", {value}); }
+int TestGraph::next_iteration(Port value) { return on("NextIteration", {value}); }
+
+int TestGraph::control_trigger(std::vector<int> controls) {
+  return node(def("ControlTrigger", {}), {}, std::move(controls));
+}
+
 std::shared_ptr<Runtime> test_runtime(int threads) {
   static const Status loaded = LoadedKernels::process().add_all(register_test_kernels);
   CHECK(loaded.ok());

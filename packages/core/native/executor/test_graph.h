@@ -31,6 +31,18 @@ class TestGraph {
   int assign(int handle, int value, std::vector<int> controls = {});
   int assign_add(std::vector<int> handles, int delta, std::vector<int> controls = {});
 
+  // Control flow, of float32 but for predicates. A port is (node, output).
+  int less(int x, int y);
+  int switch_on(Port value, int predicate, std::vector<int> controls = {});
+  int merge(std::vector<Port> values, std::vector<int> controls = {});
+  int enter(Port value, const std::string& frame, bool constant = false, int parallel = 10);
+  int exit(Port value);
+  int next_iteration(Port value);
+  int control_trigger(std::vector<int> controls);
+  int on(const std::string& op, std::vector<Port> inputs, std::vector<int> controls = {});
+  // Puts `value` in the place of an input: how a loop is closed.
+  void close(int merge, int next_iteration) { graph.nodes[merge].inputs[1] = {next_iteration, 0}; }
+
   int node(NodeDef def, const std::vector<int>& inputs, std::vector<int> controls = {});
 
   GraphDef graph;

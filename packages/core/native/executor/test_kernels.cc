@@ -26,6 +26,30 @@ class Add final : public Kernel {
   }
 };
 
+// Whether x < y, of two scalars.
+class Less final : public Kernel {
+ public:
+  explicit Less(KernelInit&) {}
+  void compute(KernelContext& context) override {
+    TensorView* less = context.output(0, Shape());
+    if (less == nullptr) return;
+    *less->as<bool>() = *context.input(0).as<float>() < *context.input(1).as<float>();
+  }
+};
+
+// Fails if its input is `at`, else gives it out.
+class FailAt final : public Kernel {
+ public:
+  explicit FailAt(KernelInit& init) : at_(init.float_attr("at")) {}
+  void compute(KernelContext& context) override {
+    if (*context.input(0).as<float>() == at_) return context.invalid("expected another number");
+    context.output_alias(0, 0, Shape());
+  }
+
+ private:
+  const double at_;
+};
+
 // Sleeps for `ms` milliseconds, then gives out the sum of its inputs and 1.
 class Sleep final : public Kernel {
  public:
@@ -176,6 +200,8 @@ int most_asleep_at_once() { return Sleep::most_asleep.exchange(0); }
 void register_test_kernels(KernelRegistry* registry) {
   registry->add<Add<float>>("TestAdd", {{"T", DType::kFloat32}});
   registry->add<Add<int64_t>>("TestAdd", {{"T", DType::kInt64}});
+  registry->add<Less>("TestLess", {});
+  registry->add<FailAt>("TestFailAt", {});
   registry->add<Sleep>("TestSleep", {}, kExpensive);
   registry->add<Fail>("TestFail", {});
   registry->add<Count>("TestCount", {}, kStateful);

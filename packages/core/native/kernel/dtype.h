@@ -33,8 +33,7 @@ enum class DType : uint8_t {
   kUInt64 = 23,
 };
 
-// The element of a resource tensor: what the host keeps a variable (later a queue, a TensorArray)
-// in. Opaque to kernels.
+// The element of a resource tensor: see resource.h.
 class Resource;
 
 // QANAT_DTYPES(X) is X(enumerator, C++ type, name), once a type.

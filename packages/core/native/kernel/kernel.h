@@ -10,9 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <string_view>
 
 #include "packages/core/native/kernel/parallel.h"
+#include "packages/core/native/kernel/resource.h"
 #include "packages/core/native/kernel/status.h"
 #include "packages/core/native/kernel/tensor_view.h"
 
@@ -76,6 +78,8 @@ class KernelInit : public FailureSink {
   virtual TensorView tensor_attr(const char* name) = 0;
   virtual List<int64_t> int_list_attr(const char* name) = 0;
   virtual List<double> float_list_attr(const char* name) = 0;
+  // -1 for a dimension that is not known; none where the rank is not.
+  virtual List<int64_t> partial_shape_attr(const char* name, bool* known_rank) = 0;
 
  protected:
   ~KernelInit() = default;
@@ -117,6 +121,25 @@ class KernelContext : public FailureSink {
   // several names them in one call: the host orders the locks and so never deadlocks.
   virtual bool lock_variables(const int* handles, int count, TensorView** values) = 0;
   virtual void unlock_variables(const int* handles, int count) = 0;
+
+  // Resources of a kernel library's own (stacks, arrays of tensors). Output i becomes the handle of
+  // `made`, whose one reference the host takes over; it ends with its last handle.
+  virtual bool output_resource(int i, Resource* made) = 0;
+  // The resource behind a handle, where it is of that kind.
+  Resource* resource(int handle, const char* kind) {
+    const TensorView& view = input(handle);
+    const bool one = view.dtype == DType::kResource && view.num_elements() == 1;
+    Resource* held = one ? *view.as<Resource*>() : nullptr;
+    if (held != nullptr && std::strcmp(held->kind(), kind) == 0) return held;
+    invalid("expected input %d to be a %s's handle, got %s", handle, kind,
+            held == nullptr ? "none" : held->kind());
+    return nullptr;
+  }
+  // Input i's value, shared, and memory for a new one; the caller has a reference to what it gets.
+  virtual KeptValue* keep(int input) = 0;
+  virtual KeptValue* keep_new(DType dtype, const Shape& shape) = 0;
+  // Output i becomes a kept value, shared; it has to be of the output's dtype.
+  virtual bool output_kept(int i, KeptValue* value) = 0;
 
  protected:
   ~KernelContext() = default;

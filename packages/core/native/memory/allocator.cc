@@ -10,7 +10,7 @@
 #include <new>
 
 #include "packages/core/native/kernel/bytes.h"
-#include "packages/core/native/memory/resource.h"
+#include "packages/core/native/kernel/resource.h"
 
 namespace qanat {
 namespace {

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "packages/core/native/memory/resource.h"
+#include "packages/core/native/kernel/resource.h"
 #include "packages/core/native/memory/tensor.h"
 #include "packages/core/native/testing/check.h"
 
@@ -98,6 +98,7 @@ TEST(strings_are_made_copied_and_destroyed) {
 class Counted final : public Resource {
  public:
   explicit Counted(int* alive) : alive_(alive) { ++*alive_; }
+  const char* kind() const override { return "counted"; }
 
  private:
   ~Counted() override { --*alive_; }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "packages/core/native/memory/resource.h"
+#include "packages/core/native/kernel/resource.h"
 
 namespace qanat {
 

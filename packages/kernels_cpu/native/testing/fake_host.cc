@@ -10,13 +10,19 @@
 
 extern "C" void qanat_register_kernels(qanat::KernelRegistry* registry);
 
-// What a resource tensor points to: here, a variable.
-namespace qanat {
-class Resource : public testing::Variable {};
-}  // namespace qanat
-
 namespace qanat::testing {
 namespace {
+
+class VariableResource final : public Resource, public Variable {
+ public:
+  const char* kind() const override { return "variable"; }
+};
+
+class KeptTensor final : public KeptValue {
+ public:
+  const TensorView& view() const override { return value.view(); }
+  Tensor value;
+};
 
 // Beyond this a host has no memory: a failure, as in the real one.
 constexpr size_t kMemoryLimit = size_t{1} << 25;
@@ -56,11 +62,16 @@ Tensor::Tensor(DType dtype, const Shape& shape) {
   const size_t bytes = view_.num_bytes();
   if (bytes == 0) return;
   const int64_t strings = dtype == DType::kString ? shape.num_elements() : 0;
+  const int64_t handles = dtype == DType::kResource ? shape.num_elements() : 0;
   void* memory = nullptr;
   if (posix_memalign(&memory, kAlignment, bytes) != 0) std::abort();
   std::memset(memory, 0, bytes);
-  memory_ = std::shared_ptr<void>(memory, [strings](void* at) {
+  memory_ = std::shared_ptr<void>(memory, [strings, handles](void* at) {
     for (int64_t i = 0; i < strings; ++i) static_cast<Bytes*>(at)[i].~Bytes();
+    for (int64_t i = 0; i < handles; ++i) {
+      Resource* held = static_cast<Resource**>(at)[i];
+      if (held != nullptr) held->unref();
+    }
     std::free(at);
   });
   view_.data = memory;
@@ -116,6 +127,11 @@ class Node::Init final : public KernelInit {
   std::string_view string_attr(const char* name) override { return get<std::string>(name); }
   DType type_attr(const char* name) override { return get<DType>(name); }
   Shape shape_attr(const char* name) override { return get<Shape>(name); }
+  List<int64_t> partial_shape_attr(const char* name, bool* known_rank) override {
+    const Shape& shape = get<Shape>(name);
+    *known_rank = !failed();
+    return {shape.dims(), *known_rank ? shape.rank() : 0};
+  }
   TensorView tensor_attr(const char* name) override { return get<Tensor>(name).view(); }
   List<int64_t> int_list_attr(const char* name) override { return list<int64_t>(name); }
   List<double> float_list_attr(const char* name) override { return list<double>(name); }
@@ -216,33 +232,35 @@ class Node::Context final : public KernelContext {
 
   bool output_variable(int i, std::string_view container, std::string_view name,
                        DType dtype) override {
-    static std::map<std::string, Resource> variables;
+    static std::map<std::string, VariableResource> variables;
     if (!has_output(i)) return false;
-    Resource& variable = variables[std::string(container) + "/" + std::string(name)];
+    VariableResource& variable = variables[std::string(container) + "/" + std::string(name)];
     variable.dtype = dtype;
-    results_[i] = Tensor(DType::kResource, Shape());
-    *results_[i].data<Resource*>() = &variable;
-    return true;
+    variable.ref();
+    return output_resource(i, &variable);
   }
 
-  bool variable_initialized(int handle) override { return variable(handle).initialized; }
+  bool variable_initialized(int handle) override {
+    return variable(handle) != nullptr && variable(handle)->initialized;
+  }
 
   bool read_variable(int handle, int output) override {
     if (!has_value(handle)) return false;
-    results_[output] = variable(handle).value;
+    results_[output] = variable(handle)->value;
     return true;
   }
 
   bool assign_variable(int handle, int value) override {
-    variable(handle).value = tensors_[value];
-    variable(handle).initialized = true;
+    if (variable(handle) == nullptr) return false;
+    variable(handle)->value = tensors_[value];
+    variable(handle)->initialized = true;
     return true;
   }
 
   bool lock_variables(const int* handles, int count, TensorView** values) override {
     for (int i = 0; i < count; ++i) {
       if (!has_value(handles[i])) return false;
-      Tensor& value = variable(handles[i]).value;
+      Tensor& value = variable(handles[i])->value;
       Tensor copy(value.dtype(), value.shape());
       if (value.size() != 0)
         std::memcpy(copy.view().data, value.view().data, value.view().num_bytes());
@@ -255,15 +273,56 @@ class Node::Context final : public KernelContext {
 
   void unlock_variables(const int*, int count) override { locks_ -= count; }
 
+  bool output_resource(int i, Resource* made) override {
+    if (!has_output(i) || dtypes_[i] != DType::kResource) {
+      made->unref();
+      fail(StatusCode::kInvalidArgument, "expected a resource output");
+      return false;
+    }
+    results_[i] = Tensor(DType::kResource, Shape());
+    *results_[i].data<Resource*>() = made;
+    return true;
+  }
+
+  KeptValue* keep(int input) override {
+    auto* kept = new KeptTensor;
+    kept->value = tensors_[input];
+    return kept;
+  }
+
+  KeptValue* keep_new(DType dtype, const Shape& shape) override {
+    if (!fits(dtype, shape)) {
+      fail(StatusCode::kResourceExhausted, "out of memory");
+      return nullptr;
+    }
+    auto* kept = new KeptTensor;
+    kept->value = Tensor(dtype, shape);
+    return kept;
+  }
+
+  bool output_kept(int i, KeptValue* value) override {
+    if (!has_output(i)) return false;
+    const Tensor& kept = static_cast<KeptTensor*>(value)->value;
+    if (kept.dtype() != dtypes_[i]) {
+      fail(StatusCode::kInvalidArgument, "expected values of another type");
+      return false;
+    }
+    results_[i] = kept;
+    return true;
+  }
+
  private:
   bool has_output(int i) {
     if (i >= 0 && i < static_cast<int>(results_.size())) return true;
     fail(StatusCode::kInternal, "an output that the node does not have");
     return false;
   }
-  Variable& variable(int handle) { return **tensors_[handle].data<Resource*>(); }
+  Variable* variable(int handle) {
+    return static_cast<VariableResource*>(resource(handle, "variable"));
+  }
   bool has_value(int handle) {
-    if (variable(handle).initialized) return true;
+    if (variable(handle) == nullptr) return false;
+    if (variable(handle)->initialized) return true;
     fail(StatusCode::kFailedPrecondition, "the variable has no value");
     return false;
   }
