@@ -12,6 +12,7 @@ from qanat.ops import initializers as initializers
 from qanat.ops import layers as layers
 from qanat.ops import nn as nn
 from qanat.ops import operators as operators
+from qanat.ops.accumulators import *
 from qanat.ops.arithmetic import *
 from qanat.ops.arranging import *
 from qanat.ops.broadcasting import *
@@ -23,6 +24,7 @@ from qanat.ops.indexing import *
 from qanat.ops.initializers import *
 from qanat.ops.joining import *
 from qanat.ops.linalg import *
+from qanat.ops.queues import *
 from qanat.ops.random import *
 from qanat.ops.reductions import *
 from qanat.ops.sequences import *

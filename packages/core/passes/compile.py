@@ -13,14 +13,8 @@ if TYPE_CHECKING:
     from qanat.core import _native
 
 
-def compile_step(graph: StepGraph, runtime: "_native.Runtime") -> "_native.Executable":
-    """The executable of a step. Node i of it is the i-th of the graph.
-
-    Raises:
-        StatusError: a kernel refuses its node; `node` says which.
-    """
-    from qanat.core import _native
-
+def native_step(graph: StepGraph) -> tuple[list[Any], list[tuple[int, int]], list[int]]:
+    """Nodes, fetches and targets as native code reads them. Node i is the i-th of the graph."""
     number = {name: i for i, name in enumerate(graph.nodes)}
     nodes = [
         (
@@ -28,16 +22,27 @@ def compile_step(graph: StepGraph, runtime: "_native.Runtime") -> "_native.Execu
             node.op,
             [(number[ref.node], ref.port) for ref in node.inputs],
             [number[name] for name in node.control_inputs],
-            _attrs(node.attrs),
+            encode_attrs(node.attrs),
             [dtype.number for dtype in node.dtypes],
         )
         for node in graph
     ]
     fetches = [(number[ref.node], ref.port) for ref in graph.fetches]
-    return _native.Executable(runtime, nodes, fetches, [number[name] for name in graph.targets])
+    return nodes, fetches, [number[name] for name in graph.targets]
 
 
-def _attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
+def compile_step(graph: StepGraph, runtime: "_native.Runtime") -> "_native.Executable":
+    """The executable of a step.
+
+    Raises:
+        StatusError: a kernel refuses its node; `node` says which.
+    """
+    from qanat.core import _native
+
+    return _native.Executable(runtime, *native_step(graph))
+
+
+def encode_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes kernels may ask for; those with a leading "_" are notes between passes."""
     return {name: _encode(value) for name, value in attrs.items() if not name.startswith("_")}
 

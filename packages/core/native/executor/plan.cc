@@ -163,8 +163,13 @@ class Planner {
     status = runtime_->kernel(*def, node, &built);
     if (!status.ok()) return status;
     planned->kernel = built->kernel();
-    planned->expensive = (def->flags & kExpensive) != 0;
-    if (planned->expensive) planned->rank = plan_->num_expensive++;
+    if ((def->flags & kAsync) != 0) {
+      planned->role = Role::kAsync;
+      planned->rank = plan_->num_async++;
+    } else if ((def->flags & kExpensive) != 0) {
+      planned->expensive = true;
+      planned->rank = plan_->num_expensive++;
+    }
     plan_->kernels.push_back(std::move(built));
     return {};
   }

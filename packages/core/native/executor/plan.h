@@ -16,7 +16,7 @@ namespace qanat {
 inline constexpr const char* kBuiltInOps[] = {"Const", "Identity", "NoOp"};
 
 // How the executor treats a node. Constants and fed values are no nodes of a plan but filled slots.
-enum class Role : uint8_t { kKernel, kIdentity, kNoOp };
+enum class Role : uint8_t { kKernel, kIdentity, kNoOp, kAsync };
 
 struct NodePlan {
   Kernel* kernel = nullptr;
@@ -28,7 +28,7 @@ struct NodePlan {
   int32_t first_slot = 0, num_outputs = 0;          // in Plan::slots
   int32_t first_successor = 0, num_successors = 0;  // in Plan::successors
   int32_t dependencies = 0;                         // nodes it waits for
-  int32_t rank = 0;                                 // of an expensive node: how many come before it
+  int32_t rank = 0;  // of an expensive or asynchronous node: how many of its kind come before it
 };
 
 // An edge, as the consumer sees it.
@@ -62,6 +62,7 @@ struct Plan {
   std::vector<DType> arg_dtypes;  // kInvalid where the plan does not need it
   std::vector<FetchPlan> fetches;
   int32_t num_expensive = 0;
+  int32_t num_async = 0;
   bool concurrent = false;  // some two expensive nodes may run at the same time
   std::vector<std::shared_ptr<BuiltKernel>> kernels;
 };

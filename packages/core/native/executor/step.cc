@@ -15,7 +15,8 @@ Step::Step(const Plan& plan, Runtime* runtime)
   std::copy(plan.constants.begin(), plan.constants.end(), slots_.begin());
   for (const InputPlan& input : plan.inputs) inputs_.push_back(&slots_[input.slot].view);
   for (Buffer& header : lent_) header.kind = BufferKind::kBorrowed;
-  if (plan.concurrent && runtime->pool().threads() > 1) flat_ = std::make_unique<FlatState>(this);
+  const bool concurrent = plan.concurrent && runtime->pool().threads() > 1;
+  if (concurrent || plan.num_async > 0) flat_ = std::make_unique<FlatState>(this);
 }
 
 Step::~Step() = default;
@@ -71,6 +72,13 @@ void Step::run_in_order() {
   }
 }
 
+Rendezvous* Step::rendezvous() {
+  if (options_->rendezvous != nullptr) return options_->rendezvous;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (own_rendezvous_ == nullptr) own_rendezvous_ = new LocalRendezvous;
+  return own_rendezvous_;
+}
+
 void Step::fail(Status status) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (stopped_.load(std::memory_order_relaxed)) return;
@@ -98,6 +106,7 @@ Status Step::collect_results() {
 }
 
 void Step::end() {
+  if (own_rendezvous_ != nullptr) std::exchange(own_rendezvous_, nullptr)->unref();
   if (stopped()) {
     for (size_t i = plan_.constants.size(); i < slots_.size(); ++i) slots_[i].reset(main_.cache());
   }

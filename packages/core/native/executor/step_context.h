@@ -2,12 +2,15 @@
 #ifndef PACKAGES_CORE_NATIVE_EXECUTOR_STEP_CONTEXT_H_
 #define PACKAGES_CORE_NATIVE_EXECUTOR_STEP_CONTEXT_H_
 
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "packages/core/native/executor/plan.h"
 #include "packages/core/native/executor/resources.h"
 #include "packages/core/native/kernel/kernel.h"
 #include "packages/core/native/memory/allocator.h"
+#include "packages/core/native/rendezvous/rendezvous.h"
 
 namespace qanat {
 
@@ -47,6 +50,23 @@ class StepContext final : public KernelContext {
   bool lock_variables(const int* handles, int count, TensorView** values) override;
   void unlock_variables(const int* handles, int count) override;
 
+  // What only the host's own kernels see. Those that return a bool or a pointer have said why where
+  // it is false or null.
+  bool fail_with(const Status& status);
+  Rendezvous& rendezvous();
+  // Input i as a value that may outlive the step.
+  bool share_input(int i, Tensor* value);
+  // The resource whose handle input i is, of that kind.
+  Resource* resource(int handle, const char* kind);
+  // Output i becomes the handle of a resource, in `container` and made where there was none.
+  Resource* output_resource(int i, std::string_view container, std::string_view name,
+                            const char* kind, const std::function<Resource*()>& make);
+  // Output i, of the planned type.
+  void set_output(int i, Tensor value);
+  // Around an asynchronous node, on whatever threads.
+  void begin_async(const NodePlan& node);
+  void end_async(const NodePlan& node);
+
  private:
   bool run_kernel(const NodePlan& node);
   void run_identity(const NodePlan& node);
@@ -57,7 +77,7 @@ class StepContext final : public KernelContext {
   Tensor& output_slot(int i);
   // Whether input i's value dies with this node and nobody else holds its buffer.
   bool reusable(int i);
-  bool fail_with(const Status& status);
+  bool output_handle(int i, Resource* resource);
   Variable* variable(int handle);
   bool variables(const int* handles, int count);
 

@@ -17,6 +17,14 @@ NodeDef def(const std::string& op, std::vector<DType> outputs = {DType::kFloat32
   return made;
 }
 
+NodeDef transfer(const std::string& op, std::vector<DType> outputs, const std::string& tensor) {
+  NodeDef made = def(op, std::move(outputs));
+  made.attrs["tensor_name"] = tensor;
+  made.attrs["send_device"] = std::string("/job:here");
+  made.attrs["recv_device"] = std::string("/job:there");
+  return made;
+}
+
 }  // namespace
 
 int TestGraph::node(NodeDef made, const std::vector<int>& inputs, std::vector<int> controls) {
@@ -99,6 +107,14 @@ int TestGraph::assign(int handle, int value, std::vector<int> controls) {
 int TestGraph::assign_add(std::vector<int> handles, int delta, std::vector<int> controls) {
   handles.push_back(delta);
   return node(def("TestAssignAdd", {}), handles, std::move(controls));
+}
+
+int TestGraph::send(const std::string& tensor, int value) {
+  return node(transfer("_Send", {}, tensor), {value});
+}
+
+int TestGraph::receive(const std::string& tensor, std::vector<int> controls) {
+  return node(transfer("_Recv", {DType::kFloat32}, tensor), {}, std::move(controls));
 }
 
 std::shared_ptr<Runtime> test_runtime(int threads) {

@@ -14,6 +14,8 @@ class Resource {
   void unref() {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
+  // What it is, "variable" or the like; a class has one of its own.
+  virtual const char* kind() const = 0;
 
  protected:
   virtual ~Resource() = default;
