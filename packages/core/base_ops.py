@@ -100,9 +100,7 @@ def _send(tensor: T, *, tensor_name: str, send_device: str, recv_device: str) ->
 
 
 @op("_Recv", outputs="tensor: tensor_type", stateful=True, differentiable=False)
-def _recv(
-    *, tensor_type: DType, tensor_name: str, send_device: str, recv_device: str
-) -> Shapes:
+def _recv(*, tensor_type: DType, tensor_name: str, send_device: str, recv_device: str) -> Shapes:
     """The tensor that the `_Send` of the same three names is given. Made by partitioning alone."""
     return [UNKNOWN]
 

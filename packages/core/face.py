@@ -81,6 +81,7 @@ PARTS: Final[dict[str, tuple[str, ...]]] = {
         "latest_checkpoint",
         "update_checkpoint_state",
     ),
+    "distributed_runtime": ("ClusterSpec", "Server", "replica_device_setter"),
     "training": ("clip_by_global_norm", "clip_by_norm", "global_norm"),
 }
 

@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from qanat.core import _native
 
 
-def raise_status(
-    error: "_native.StatusError", step: StepGraph | StepGraphs | None
-) -> NoReturn:
+def raise_status(error: "_native.StatusError", step: StepGraph | StepGraphs | None) -> NoReturn:
     """Raises the OpError of a status.
 
     Args:

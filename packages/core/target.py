@@ -57,9 +57,7 @@ class Target(Protocol):
         """Gives back what the steps of this session hold."""
 
 
-def plan_parts(
-    step: StepGraph, devices: Sequence[DeviceName], config: SessionConfig
-) -> Partitions:
+def plan_parts(step: StepGraph, devices: Sequence[DeviceName], config: SessionConfig) -> Partitions:
     """Places a pruned step, takes it apart by device and optimises the parts.
 
     Raises:

@@ -1,5 +1,5 @@
-"""Graphs that run on a cluster: `ClusterSpec`, `Server`, `replica_device_setter`, and sessions with the
-target "grpc://host:port"."""
+"""Graphs that run on a cluster: `ClusterSpec`, `Server`, `replica_device_setter`, and sessions with
+the target "grpc://host:port"."""
 
 from typing import Any
 

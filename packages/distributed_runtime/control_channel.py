@@ -1,4 +1,4 @@
-"""What tasks say to each other outside of steps: one gRPC service, and errors that name the task."""
+"""What tasks say to each other outside of steps: one gRPC service, errors that name the task."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor

@@ -7,6 +7,7 @@ from qanat.core.device_name import DeviceName
 from qanat.core.operation import Operation
 from qanat.distributed_runtime.cluster_spec import ClusterSpec
 
+
 def replica_device_setter(
     ps_tasks: int = 0,
     ps_device: str = "/job:ps",
@@ -16,8 +17,8 @@ def replica_device_setter(
     ps_ops: Sequence[str] | None = None,
     ps_strategy: Callable[[Operation], int] | None = None,
 ) -> Callable[[Operation], DeviceName] | None:
-    """A function for `qn.device` that spreads variables over the ps tasks, in turn, and puts all else
-    on the worker.
+    """A function for `qn.device` that spreads variables over the ps tasks, in turn, and puts all
+    else on the worker.
 
         with qn.device(qn.train.replica_device_setter(cluster=cluster, worker_device=mine)):
             ...

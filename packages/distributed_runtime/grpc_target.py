@@ -1,7 +1,7 @@
 """Sessions whose steps span the tasks of a cluster.
 
-The master is here, in the session's process: it places a step, takes it apart, registers each task's
-part there once, and from then on native code sends each task one small message a step.
+The master is here, in the session's process: it places a step, takes it apart, registers each
+task's part there once, and from then on native code sends each task one small message a step.
 """
 
 import secrets
@@ -72,7 +72,9 @@ class GrpcTarget:
                 numbers[name] = -1
             else:
                 numbers[name] = len(remotes)
-                remotes.append((task.connection, self._register(task, part), _fed(part), first_node))
+                remotes.append(
+                    (task.connection, self._register(task, part), _fed(part), first_node)
+                )
             first_node += len(part)
         fetches = _numbered(planned, numbers)
         native = self._local.local.native if self._local and self._local.local else None

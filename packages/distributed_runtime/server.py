@@ -36,8 +36,8 @@ class Server:
             ...
 
     Sessions of this and other processes run graphs on all tasks of the cluster through any of them.
-    What they make there (variables, queues) is the task's, shared by all sessions, and lives as long
-    as the server.
+    What they make there (variables, queues) is the task's, shared by all sessions, and lives as
+    long as the server.
     """
 
     def __init__(

@@ -24,6 +24,7 @@ class Classifier:
         correct: how many images were classified rightly, an int64 scalar.
         confusion: int64 [classes, classes]; row = label, column = prediction.
         global_step: counts the steps of training.
+        optimizer: what makes them.
         train: one step.
     """
 
@@ -40,4 +41,5 @@ class Classifier:
         self.confusion = qn.metrics.confusion_matrix(self.labels, predictions, len(CLASSES))
         self.global_step = qn.train.create_global_step()
         rate = learning_rate(self.global_step)
-        self.train = optimizer(rate).minimize(self.loss, self.global_step)
+        self.optimizer = optimizer(rate)
+        self.train = self.optimizer.minimize(self.loss, self.global_step)

@@ -57,9 +57,7 @@ def queue_enqueue_many_v2(handle: QueueHandle, components: Components) -> Shapes
     return []
 
 
-@op(
-    "QueueDequeueV2", outputs="components: component_types", stateful=True, differentiable=False
-)
+@op("QueueDequeueV2", outputs="components: component_types", stateful=True, differentiable=False)
 def queue_dequeue_v2(handle: QueueHandle, *, component_types: Sequence[DType]) -> Shapes:
     """Takes the oldest element; an out-of-range error if there is none and the queue is closed."""
     return [UNKNOWN] * len(component_types)

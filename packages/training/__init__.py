@@ -2,6 +2,8 @@
 package.
 """
 
+from typing import Any
+
 from qanat.checkpoint import (
     Saver,
     checkpoint_exists,
@@ -9,6 +11,7 @@ from qanat.checkpoint import (
     latest_checkpoint,
     update_checkpoint_state,
 )
+from qanat.core import face
 from qanat.training.adam import AdamOptimizer
 from qanat.training.clipping import clip_by_global_norm, clip_by_norm, global_norm
 from qanat.training.global_step import (
@@ -27,13 +30,16 @@ from qanat.training.schedules import (
     piecewise_constant,
     polynomial_decay,
 )
+from qanat.training.sync_replicas import Chief, SyncReplicasOptimizer
 
 __all__ = [
     "AdamOptimizer",
+    "Chief",
     "GradientDescentOptimizer",
     "MomentumOptimizer",
     "Optimizer",
     "Saver",
+    "SyncReplicasOptimizer",
     "checkpoint_exists",
     "clip_by_global_norm",
     "clip_by_norm",
@@ -51,3 +57,10 @@ __all__ = [
     "polynomial_decay",
     "update_checkpoint_state",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """TensorFlow has the cluster's names in `train`, too: they are the face's, if installed."""
+    if name in face.PARTS["distributed_runtime"]:
+        return face.find(name)
+    raise AttributeError(f"module 'qanat.training' has no attribute {name!r}")

@@ -10,6 +10,7 @@ import pytest
     ("program", "bench"),
     [
         ("add_chain", "an_addition"),
+        ("cluster_step", "scalar_ps2_workers2"),
         ("graph_construction", "layer"),
         ("import_time", "import"),
         ("lenet_step", "batch_64"),

@@ -67,7 +67,8 @@ def partition(graph: StepGraph) -> Partitions:
 
 
 def join(planned: Partitions) -> StepGraph:
-    """All parts as one step, for a process that runs them together: the ends of edges meet there."""
+    """All parts as one step, for a process that runs them together: the ends of edges meet
+    there."""
     if len(planned.parts) == 1:
         return next(iter(planned.parts.values()))
     nodes: dict[str, Node] = {}
