@@ -301,6 +301,13 @@ class Graph:
             return changed(scopes, devices=(*outer[:-1], outer[-1].merge(rule)))
         return changed(scopes, devices=(*outer, rule))
 
+    def device_of(self, op: Operation) -> AbstractContextManager[None]:
+        """Gives operations made within the block the constraint that `op` has, and no other: what
+        uses a resource is where that is, whatever blocks there are around.
+        """
+        rules = (as_device(op.device),) if op.device else ()
+        return changed(self._local.scopes, devices=rules)
+
     def control_dependencies(
         self, control_inputs: Iterable[Any] | None
     ) -> AbstractContextManager[None]:

@@ -36,7 +36,9 @@ class ClusterSpec:
                 "cluster: expected a dict from names of jobs to lists of addresses, got "
                 f"{describe(cluster)}"
             )
-        self._jobs = {name: _tasks(name, tasks) for name, tasks in sorted(cluster.items())}
+        self._jobs: dict[str, dict[int, str]] = {
+            name: _tasks(name, tasks) for name, tasks in sorted(cluster.items())
+        }
         _check_distinct(self._jobs)
 
     @property

@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 
 from qanat.core import _native
 from qanat.core.device_name import DeviceName
-from qanat.core.errors import ABORTED, OpError
+from qanat.core.errors import CANCELLED, OpError
 from qanat.core.passes.compile import native_step
 from qanat.core.passes.partition import Partitions, join
 from qanat.core.passes.step_graph import StepGraph, StepGraphs
@@ -63,8 +63,9 @@ class GrpcTarget:
         planned = plan_parts(step, self._devices, self._config)
         parts = self._by_task(planned)
         whole = StepGraphs(list(parts.values()))
-        remotes, numbers, first_node = [], {}, 0
-        local = None
+        remotes: list[Any] = []
+        numbers: dict[str, int] = {}
+        first_node, local = 0, None
         for name, part in parts.items():
             task = self._tasks[name]
             if task is self._local:
@@ -88,7 +89,7 @@ class GrpcTarget:
         for task in self._tasks.values():
             if task.local is not None:
                 task.local.native.drop_session(self._session)
-            task.close(ABORTED, "the session was closed")
+            task.close(CANCELLED, "the session was closed")
             task.control.close()
 
     def _by_task(self, planned: Partitions) -> Mapping[str, StepGraph]:

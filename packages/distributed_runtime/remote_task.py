@@ -16,7 +16,7 @@ from qanat.core.errors import (
     UnavailableError,
 )
 from qanat.distributed_runtime import control_pb2
-from qanat.distributed_runtime.cluster_spec import ClusterSpec, split_address, task_name
+from qanat.distributed_runtime.cluster_spec import ClusterSpec, task_name
 from qanat.distributed_runtime.control_channel import ControlChannel
 from qanat.distributed_runtime.server import Server, connect
 
@@ -31,7 +31,7 @@ class RemoteTask:
 
     Attributes:
         name: such as "/job:ps/task:0".
-        local: the server of this process that it is, or None.
+        local: the server of this process that the session's target is; None for all others.
         incarnation: the life of it that the session uses.
         connection: for steps; None where it is of this process.
     """
@@ -54,16 +54,14 @@ class RemoteTask:
     def connect(self, session: int) -> None:
         """Opens the connection that the session lives as long as."""
         if self.local is None:
-            host, _ = split_address(self.address)
-            self.connection = connect(
-                self.name, host, self.status.step_port, self.incarnation, session
-            )
+            port = self.status.step_port
+            self.connection = connect(self.name, self.address, port, self.incarnation, session)
 
     def as_peer(self) -> Any:
         """How other tasks are told where to fetch its values."""
         return control_pb2.Peer(
             task=self.name,
-            host=split_address(self.address)[0],
+            address=self.address,
             step_port=self.status.step_port,
             incarnation=self.incarnation,
         )
@@ -161,7 +159,9 @@ def find_tasks(
         control = channels[name]
         status = awaited.status(control, [channels[other].peer for other in names[i + 1 :]])
         _check_identity(name, cluster, control, status)
-        found.append(RemoteTask(name, places[name], control, local(places[name]), status))
+        # A step has one part that is run straight; what else is here is reached as from elsewhere.
+        here = local(places[name]) if name == home else None
+        found.append(RemoteTask(name, places[name], control, here, status))
     return found
 
 

@@ -151,7 +151,7 @@ class Server:
                 incarnation, connection = self._peers.get(peer.task, (0, None))
                 if incarnation == peer.incarnation and connection.is_open():
                     continue
-                made = connect(peer.task, peer.host, peer.step_port, peer.incarnation, session=0)
+                made = connect(peer.task, peer.address, peer.step_port, peer.incarnation, 0)
                 self.native.set_peer(peer.task, made)
                 self._peers[peer.task] = peer.incarnation, made
 
@@ -176,16 +176,23 @@ def local_server(address: str) -> Server | None:
 
 
 def connect(
-    task: str, host: str, port: int, incarnation: int, session: int
+    task: str, address: str, port: int, incarnation: int, session: int
 ) -> "_native.Connection":
     """A connection to a task, for steps.
+
+    Args:
+        address: of the task, which errors name.
+        port: where it takes part in steps.
+        incarnation: the life of it that is meant.
+        session: what it keeps for the session goes with the connection; 0 for none.
 
     Raises:
         UnavailableError: nobody answers there.
         AbortedError: the task has another incarnation.
     """
-    peer = f"{task} at {host}:{port}"
+    peer = f"{task} at {address}"
     try:
+        host, _ = split_address(address)
         made = socket.create_connection((host, port), timeout=_CONNECT_TIMEOUT_S)
     except OSError as error:
         raise UnavailableError(f"expected a connection to {peer}, got: {error}") from None

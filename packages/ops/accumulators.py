@@ -1,5 +1,6 @@
 """Sums of gradients that the steps of several workers add to, and one takes."""
 
+from contextlib import AbstractContextManager
 from typing import Annotated, Any, Literal
 
 from qanat.core import dtypes
@@ -138,22 +139,32 @@ class ConditionalAccumulator:
         """
         step = convert_to_tensor(local_step, dtype=dtypes.int64)
         gradient = convert_to_tensor(grad, dtype=self.dtype)
-        return resource_accumulator_apply_gradient(self.accumulator_ref, step, gradient, name=name)
+        with self._place():
+            return resource_accumulator_apply_gradient(
+                self.accumulator_ref, step, gradient, name=name
+            )
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Output:
         """The sum or mean of all gradients added, once there are `num_required`; what comes next is
         of the following step.
         """
         count = convert_to_tensor(num_required, dtype=dtypes.int32)
-        return resource_accumulator_take_gradient(
-            self.accumulator_ref, count, dtype=self.dtype, name=name
-        )
+        with self._place():
+            return resource_accumulator_take_gradient(
+                self.accumulator_ref, count, dtype=self.dtype, name=name
+            )
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
         """From now on gradients of earlier steps are left out; an earlier one has no effect."""
         step = convert_to_tensor(new_global_step, dtype=dtypes.int64)
-        return resource_accumulator_set_global_step(self.accumulator_ref, step, name=name)
+        with self._place():
+            return resource_accumulator_set_global_step(self.accumulator_ref, step, name=name)
 
     def num_accumulated(self, name: str | None = None) -> Output:
         """How many gradients there are, an int32 scalar."""
-        return resource_accumulator_num_accumulated(self.accumulator_ref, name=name)
+        with self._place():
+            return resource_accumulator_num_accumulated(self.accumulator_ref, name=name)
+
+    def _place(self) -> AbstractContextManager[None]:
+        """What uses the accumulator is where it is."""
+        return self.accumulator_ref.graph.device_of(self.accumulator_ref.op)

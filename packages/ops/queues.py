@@ -5,6 +5,7 @@ deadline, or when its session is closed.
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Annotated, Any
 
 from qanat.core import dtypes
@@ -12,7 +13,7 @@ from qanat.core.dtypes import DType, as_dtype
 from qanat.core.errors import ShapeError
 from qanat.core.graph import Operation, Output, convert_to_tensor, get_default_graph, name_scope
 from qanat.core.op_def import Handle, In, Shapes, op
-from qanat.core.shapes import SCALAR, UNKNOWN, ShapeLike, TensorShape, as_shape
+from qanat.core.shapes import SCALAR, UNKNOWN, TensorShape, as_shape
 from qanat.ops.shape_functions import require_scalar
 
 __all__ = ["FIFOQueue", "QueueBase"]
@@ -149,13 +150,16 @@ class QueueBase:
         """
         with name_scope(name, "enqueue"):
             values = self._components(vals, self.shapes)
-            return queue_enqueue_v2(self.queue_ref, values)
+            with self._place():
+                return queue_enqueue_v2(self.queue_ref, values)
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
         """Adds elements, stacked along the first dimension of each component; as `enqueue`."""
         with name_scope(name, "enqueue_many"):
             batches = [TensorShape([None]).concatenate(shape) for shape in self.shapes]
-            return queue_enqueue_many_v2(self.queue_ref, self._components(vals, batches))
+            values = self._components(vals, batches)
+            with self._place():
+                return queue_enqueue_many_v2(self.queue_ref, values)
 
     def dequeue(self, name: str | None = None) -> Any:
         """Takes the oldest element, once there is one.
@@ -164,7 +168,7 @@ class QueueBase:
             Its components: one Output, a list of them, or a dict by name. A step's OutOfRangeError
             where the queue is closed and empty.
         """
-        with name_scope(name, "dequeue"):
+        with name_scope(name, "dequeue"), self._place():
             taken = queue_dequeue_v2(self.queue_ref, component_types=self.dtypes)
             return self._given(taken, self.shapes)
 
@@ -184,19 +188,26 @@ class QueueBase:
         Args:
             cancel_pending_enqueues: whether what waits for room is cancelled.
         """
-        return queue_close_v2(
-            self.queue_ref,
-            cancel_pending_enqueues=cancel_pending_enqueues,
-            name=name or f"{self.name.rpartition('/')[2]}_close",
-        )
+        with self._place():
+            return queue_close_v2(
+                self.queue_ref,
+                cancel_pending_enqueues=cancel_pending_enqueues,
+                name=name or f"{self.name.rpartition('/')[2]}_close",
+            )
 
     def is_closed(self, name: str | None = None) -> Output:
         """Whether the queue is closed, a scalar bool."""
-        return queue_is_closed_v2(self.queue_ref, name=name)
+        with self._place():
+            return queue_is_closed_v2(self.queue_ref, name=name)
 
     def size(self, name: str | None = None) -> Output:
         """How many elements it holds, an int32 scalar."""
-        return queue_size_v2(self.queue_ref, name=name)
+        with self._place():
+            return queue_size_v2(self.queue_ref, name=name)
+
+    def _place(self) -> AbstractContextManager[None]:
+        """What uses the queue is where it is."""
+        return self.queue_ref.graph.device_of(self.queue_ref.op)
 
     def _dequeue_batch(
         self, builder: Any, n: Any, name: str | None, default_name: str, exact: bool
@@ -207,7 +218,8 @@ class QueueBase:
             count = convert_to_tensor(n, dtype=dtypes.int32)
             known = In(count).value if exact else None
             size = None if known is None else int(known)
-            taken = builder(self.queue_ref, count, component_types=self.dtypes)
+            with self._place():
+                taken = builder(self.queue_ref, count, component_types=self.dtypes)
             return self._given(
                 taken, [TensorShape([size]).concatenate(shape) for shape in self.shapes]
             )
@@ -274,7 +286,7 @@ def _listed(value: Any) -> Sequence[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _shapes(shapes: ShapeLike | Sequence[ShapeLike], count: int) -> list[TensorShape]:
+def _shapes(shapes: Any, count: int) -> list[TensorShape]:
     if shapes is None:
         return [UNKNOWN] * count
     one = isinstance(shapes, TensorShape) or (

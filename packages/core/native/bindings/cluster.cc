@@ -20,8 +20,8 @@ namespace nb = nanobind;
 namespace qanat {
 namespace {
 
-// Python's objects hold the shared ones: whoever else does, on whatever thread, needs no lock of the
-// interpreter to let go.
+// Python's objects hold the shared ones: whoever else does, on whatever thread, needs no lock of
+// the interpreter to let go.
 struct PyConnection {
   std::shared_ptr<Connection> connection;
 };
@@ -56,8 +56,7 @@ PyConnection* open_connection(int socket, const std::string& peer, uint64_t inca
 uint64_t add_executable(PyTask& self, uint64_t session, nb::sequence nodes, nb::sequence fetches,
                         nb::sequence targets) {
   std::shared_ptr<Executable> executable;
-  raise_if_failed(
-      self.task->compile(session, read_graph(nodes, fetches, targets), &executable));
+  raise_if_failed(self.task->compile(session, read_graph(nodes, fetches, targets), &executable));
   return self.task->add(session, std::move(executable));
 }
 
@@ -84,7 +83,8 @@ std::vector<std::vector<Token>> PyClusterExecutable::remote_feeds(nb::handle fee
     auto& tokens = all.emplace_back();
     for (const RemotePart::Feed& feed : part.feeds) {
       nb::object value = feeds[feed.index];
-      tokens.push_back({tensor_of(static_cast<size_t>(feed.index), feed.dtype, value.ptr()), false});
+      tokens.push_back(
+          {tensor_of(static_cast<size_t>(feed.index), feed.dtype, value.ptr()), false});
     }
   }
   return all;
@@ -169,11 +169,12 @@ void add_cluster(nb::module_& module) {
           },
           nb::arg("code"), nb::arg("message"));
   nb::class_<PyTask>(module, "Task")
-      .def("__init__",
-           [](PyTask* self, std::string name, uint64_t incarnation, int threads) {
-             new (self) PyTask{std::make_shared<Task>(std::move(name), incarnation, threads)};
-           },
-           nb::arg("name"), nb::arg("incarnation"), nb::arg("threads") = 0)
+      .def(
+          "__init__",
+          [](PyTask* self, std::string name, uint64_t incarnation, int threads) {
+            new (self) PyTask{std::make_shared<Task>(std::move(name), incarnation, threads)};
+          },
+          nb::arg("name"), nb::arg("incarnation"), nb::arg("threads") = 0)
       .def(
           "listen", [](PyTask& self, int socket) { self.task->listen(socket); }, nb::arg("socket"))
       .def(

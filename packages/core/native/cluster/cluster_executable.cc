@@ -28,7 +28,8 @@ uint64_t next_step() {
 
 // What replies have brought; they may come after the step has failed and ended.
 struct ClusterExecutable::Shared {
-  explicit Shared(size_t parts) : results(parts), replied(parts), left(static_cast<uint32_t>(parts)) {}
+  explicit Shared(size_t parts)
+      : results(parts), replied(parts), left(static_cast<uint32_t>(parts)) {}
 
   void fail(const Status& status) {
     {

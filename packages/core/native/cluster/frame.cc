@@ -245,8 +245,8 @@ bool FrameReader::parse_head() {
     if (token.is_dead) continue;
     TensorView& view = token.value.view;
     view.dtype = wire.dtype;
-    bool good = dtype_size(wire.dtype) > 0 && wire.dtype != DType::kResource &&
-                wire.rank <= kMaxRank;
+    bool good =
+        dtype_size(wire.dtype) > 0 && wire.dtype != DType::kResource && wire.rank <= kMaxRank;
     for (int axis = 0; good && axis < wire.rank; ++axis) good = view.shape.add(wire.dims[axis]);
     uint64_t bytes = 0;
     if (good && is_plain(wire.dtype)) {
@@ -270,8 +270,7 @@ bool FrameReader::begin_tensor() {
   left_ = 0;
   if (token.is_dead) return true;
   const TensorView described = token.value.view;
-  bool enough =
-      token.value.allocate(described.dtype, described.shape, &Allocator::process());
+  bool enough = token.value.allocate(described.dtype, described.shape, &Allocator::process());
   to_ = static_cast<char*>(token.value.view.data);
   if (enough && !is_plain(described.dtype)) {
     Shape shape;

@@ -1,8 +1,8 @@
 // What tasks say to each other while steps run, and how it looks on the wire.
 //
-// A frame is a header, a body and tokens. Tensors travel as their raw bytes, from the sender's buffer
-// to the socket and from the socket into the receiver's: nothing is copied in between, and nothing
-// limits a frame's size. Numbers are little-endian, as those of all targets are.
+// A frame is a header, a body and tokens. Tensors travel as their raw bytes, from the sender's
+// buffer to the socket and from the socket into the receiver's: nothing is copied in between, and
+// nothing limits a frame's size. Numbers are little-endian, as those of all targets are.
 #ifndef PACKAGES_CORE_NATIVE_CLUSTER_FRAME_H_
 #define PACKAGES_CORE_NATIVE_CLUSTER_FRAME_H_
 
@@ -94,8 +94,8 @@ class FrameReader {
 
   enum class Outcome { kFrame, kWait, kClosed, kBroken };
 
-  // Reads on until there is a frame (then it is in *frame), or the socket has no more for now. Broken
-  // is a socket that fails or says what no frame says: problem() tells.
+  // Reads on until there is a frame (then it is in *frame), or the socket has no more for now.
+  // Broken is a socket that fails or says what no frame says: problem() tells.
   Outcome read(int socket, Frame* frame);
   const std::string& problem() const { return problem_; }
 

@@ -143,7 +143,7 @@ TEST(other_bytes_are_refused) {
   CHECK(read_bytes(one + tensor(DType::kFloat32, 1, 4, -1)) == kBroken);  // a negative size
   CHECK(read_bytes(one + tensor(DType::kFloat32, 8, 4, int64_t{1} << 40)) == kBroken);
   CHECK(read_bytes(one + tensor(DType::kFloat32, 1, uint64_t{1} << 60, int64_t{1} << 58)) ==
-        kBroken);  // more than there is
+        kBroken);                                                       // more than there is
   CHECK(read_bytes(one + tensor(DType::kString, 1, 8, 2)) == kBroken);  // too few for two
 }
 

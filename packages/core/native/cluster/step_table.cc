@@ -25,8 +25,8 @@ StepTable::EntryPtr StepTable::find(uint64_t step, Status* aborted) {
   return find_locked(step, aborted);
 }
 
-StepTable::EntryPtr StepTable::start(uint64_t step, const void* starter,
-                                     const Cancellation* parent, Status* aborted) {
+StepTable::EntryPtr StepTable::start(uint64_t step, const void* starter, const Cancellation* parent,
+                                     Status* aborted) {
   std::lock_guard<std::mutex> lock(mutex_);
   EntryPtr entry = find_locked(step, aborted);
   if (entry == nullptr) return nullptr;

@@ -11,8 +11,8 @@
 
 namespace qanat {
 
-// As many as there are parts that run at once: one may wait for another, so none is made to wait for
-// a thread. They are kept.
+// As many as there are parts that run at once: one may wait for another, so none is made to wait
+// for a thread. They are kept.
 class StepThreads {
  public:
   ~StepThreads();

@@ -76,9 +76,9 @@ Status greet(const std::shared_ptr<Connection>& connection, uint64_t incarnation
   std::unique_lock<std::mutex> lock(answer->mutex);
   const std::chrono::duration<double> timeout(timeout_s);
   if (!answer->given.wait_for(lock, timeout, [&] { return answer->is_given; })) {
-    answer->status = error(StatusCode::kUnavailable,
-                           format("expected %s to answer within %.1f s, got nothing",
-                                  connection->peer().c_str(), timeout_s));
+    answer->status =
+        error(StatusCode::kUnavailable, format("expected %s to answer within %.1f s, got nothing",
+                                               connection->peer().c_str(), timeout_s));
   }
   const Status status = answer->status;
   lock.unlock();
@@ -212,8 +212,8 @@ void Task::hello(const std::shared_ptr<Connection>& connection, const Frame& fra
   const uint64_t incarnation = body.number(), session = body.number();
   Status status;
   if (!body.ok() || incarnation != incarnation_) {
-    status = error(StatusCode::kAborted, "expected an earlier life of " + name_ +
-                                             ", got one that was started since");
+    status = error(StatusCode::kAborted,
+                   "expected an earlier life of " + name_ + ", got one that was started since");
   } else {
     std::lock_guard<std::mutex> lock(mutex_);
     sessions_[connection.get()] = session;

@@ -18,8 +18,8 @@
 
 namespace qanat {
 
-// Says hello on a fresh connection and waits for the answer: whether that is the incarnation that is
-// meant. The session ends with the connection; 0 is none.
+// Says hello on a fresh connection and waits for the answer: whether that is the incarnation that
+// is meant. The session ends with the connection; 0 is none.
 Status greet(const std::shared_ptr<Connection>& connection, uint64_t incarnation, uint64_t session,
              double timeout_s);
 

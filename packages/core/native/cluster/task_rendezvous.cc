@@ -7,7 +7,9 @@ namespace qanat {
 namespace {
 
 // "/job:ps/task:0" of "/job:ps/task:0/device:CPU:0".
-std::string_view task_of(std::string_view device) { return device.substr(0, device.find("/device:")); }
+std::string_view task_of(std::string_view device) {
+  return device.substr(0, device.find("/device:"));
+}
 
 }  // namespace
 
@@ -20,8 +22,8 @@ void TaskRendezvous::receive(const TransferKey& key, Waiter* waiter) {
   if (source == task_.name()) return entry_->values->receive(key, waiter);
   std::shared_ptr<Connection> connection = task_.peer(source);
   if (connection == nullptr) {
-    return waiter->wake(error(StatusCode::kUnavailable, "expected a connection to " +
-                                                            std::string(source) + ", got none"),
+    return waiter->wake(error(StatusCode::kUnavailable,
+                              "expected a connection to " + std::string(source) + ", got none"),
                         {});
   }
   {

@@ -83,7 +83,8 @@ void Connection::close(const Status& status) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!closed_.ok()) return;
-    closed_ = error(status.code, "expected an answer of " + peer_ + ", got none: " + status.message);
+    closed_ =
+        error(status.code, "expected an answer of " + peer_ + ", got none: " + status.message);
   }
   shutdown(socket_, SHUT_RDWR);
 }
@@ -170,8 +171,7 @@ void Transport::watch(int socket, bool for_writing, bool added) {
 
 std::shared_ptr<Connection> Transport::add(int socket, std::string peer,
                                            std::weak_ptr<ConnectionHandler> handler) {
-  auto connection =
-      std::make_shared<Connection>(this, socket, std::move(peer), std::move(handler));
+  auto connection = std::make_shared<Connection>(this, socket, std::move(peer), std::move(handler));
   {
     std::lock_guard<std::mutex> lock(mutex_);
     connections_[socket] = connection;

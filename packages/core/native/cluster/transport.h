@@ -1,8 +1,8 @@
 // Sockets between tasks, served by one thread a process.
 //
 // A connection carries frames both ways. Whoever sends writes to the socket itself as far as it
-// takes, so that a small frame costs one system call and no hand-over; the transport's thread writes
-// the rest, and reads.
+// takes, so that a small frame costs one system call and no hand-over; the transport's thread
+// writes the rest, and reads.
 #ifndef PACKAGES_CORE_NATIVE_CLUSTER_TRANSPORT_H_
 #define PACKAGES_CORE_NATIVE_CLUSTER_TRANSPORT_H_
 
@@ -53,8 +53,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void send(Frame frame);
   // Sends a frame that is replied to. `owner` is whom forget() forgets.
   void call(Frame frame, const void* owner, Reply reply);
-  // The calls of an owner are not replied to any more; false where there is none: its reply is being
-  // given, or was.
+  // The calls of an owner are not replied to any more; false where there is none: its reply is
+  // being given, or was.
   bool forget(const void* owner);
   // Ends all calls with that status; the first counts.
   void close(const Status& status);

@@ -12,7 +12,7 @@ namespace qanat {
 namespace {
 
 constexpr int64_t kPollInterval = 50'000'000;  // ns, of a caller who waits
-constexpr std::chrono::seconds kLongWait{10};   // after which it says what for
+constexpr std::chrono::seconds kLongWait{10};  // after which it says what for
 constexpr size_t kNamedWaits = 3;
 
 }  // namespace
@@ -261,8 +261,8 @@ std::string FlatState::awaited() {
 }
 
 void FlatState::tell_long_wait() {
-  std::fprintf(stderr, "qanat: a step has waited %d s for %s\n", static_cast<int>(kLongWait.count()),
-               awaited().c_str());
+  std::fprintf(stderr, "qanat: a step has waited %d s for %s\n",
+               static_cast<int>(kLongWait.count()), awaited().c_str());
 }
 
 }  // namespace qanat

@@ -59,9 +59,8 @@ Resources::~Resources() {
   for (const auto& [name, container] : containers_) unref_all(container);
 }
 
-Status Resources::find_or_make(std::string_view container, std::string_view name,
-                               const char* kind, const std::function<Resource*()>& make,
-                               Resource** found) {
+Status Resources::find_or_make(std::string_view container, std::string_view name, const char* kind,
+                               const std::function<Resource*()>& make, Resource** found) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto place = containers_.find(container);
   if (place == containers_.end()) place = containers_.try_emplace(std::string(container)).first;

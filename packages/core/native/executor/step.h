@@ -73,7 +73,7 @@ class Step {
 
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;
-  Status failure_;  // guarded by mutex_; the first
+  Status failure_;                             // guarded by mutex_; the first
   LocalRendezvous* own_rendezvous_ = nullptr;  // guarded by mutex_; where nobody gave one
 };
 

@@ -163,8 +163,7 @@ Resource* StepContext::resource(int handle, const char* kind) {
 }
 
 Resource* StepContext::output_resource(int i, std::string_view container, std::string_view name,
-                                       const char* kind,
-                                       const std::function<Resource*()>& make) {
+                                       const char* kind, const std::function<Resource*()>& make) {
   Resource* made = nullptr;
   if (!fail_with(step_.runtime_.resources().find_or_make(container, name, kind, make, &made))) {
     return nullptr;

@@ -37,9 +37,9 @@ Status Accumulator::apply(int64_t step, const TensorView& gradient) {
 
 Status Accumulator::add(const TensorView& gradient) {
   if (gradient.dtype != dtype_ || (count_ > 0 && !(gradient.shape == sum_.view.shape))) {
-    return error(StatusCode::kInvalidArgument,
-                 "expected gradients of one type and shape in accumulator \"" + name_ +
-                     "\", got another");
+    return error(
+        StatusCode::kInvalidArgument,
+        "expected gradients of one type and shape in accumulator \"" + name_ + "\", got another");
   }
   if (count_ == 0) {
     if (!sum_.allocate(dtype_, gradient.shape, &Allocator::process())) {

@@ -9,12 +9,15 @@ void Queue::enqueue(std::vector<Tuple> tuples, Waiter* waiter) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (closed_) {
-      endings.push_back({waiter, error(StatusCode::kCancelled, "expected queue \"" + name_ +
-                                                                   "\" to be open, got it closed"),
-                         {}, Want::kOne});
+      endings.push_back({waiter,
+                         error(StatusCode::kCancelled,
+                               "expected queue \"" + name_ + "\" to be open, got it closed"),
+                         {},
+                         Want::kOne});
     } else {
-      enqueuers_.push_back({waiter, {std::make_move_iterator(tuples.begin()),
-                                     std::make_move_iterator(tuples.end())}});
+      enqueuers_.push_back(
+          {waiter,
+           {std::make_move_iterator(tuples.begin()), std::make_move_iterator(tuples.end())}});
       serve(&endings);
     }
   }
@@ -39,7 +42,8 @@ void Queue::close(bool cancel_pending) {
     while (cancel_pending && !enqueuers_.empty()) {
       endings.push_back({enqueuers_.front().waiter,
                          error(StatusCode::kCancelled, "queue \"" + name_ + "\" was closed"),
-                         {}, Want::kOne});
+                         {},
+                         Want::kOne});
       enqueuers_.pop_front();
     }
     serve(&endings);
@@ -128,10 +132,10 @@ bool Queue::hand_out(std::vector<Ending>* endings) {
     if (enough) {
       ending.tuples = std::move(first.taken);
     } else {
-      ending.status = error(
-          StatusCode::kOutOfRange,
-          format("expected %lld elements in queue \"%s\", got %zu: it is closed",
-                 static_cast<long long>(first.count), name_.c_str(), first.taken.size()));
+      ending.status =
+          error(StatusCode::kOutOfRange,
+                format("expected %lld elements in queue \"%s\", got %zu: it is closed",
+                       static_cast<long long>(first.count), name_.c_str(), first.taken.size()));
       put_back(&first.taken);
     }
     dequeuers_.pop_front();
@@ -173,7 +177,8 @@ Status Queue::stacked(std::vector<Tuple>* tuples, std::vector<Token>* tokens) co
     const Shape element = tuples->empty() ? Shape({0}) : (*tuples)[0][i].view.shape;
     for (int axis = 0; axis < element.rank(); ++axis) {
       if (!shape.add(element[axis])) {
-        return error(StatusCode::kInvalidArgument, "expected fewer elements, got too many to stack");
+        return error(StatusCode::kInvalidArgument,
+                     "expected fewer elements, got too many to stack");
       }
     }
     Token token;

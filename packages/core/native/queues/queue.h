@@ -29,14 +29,14 @@ class Queue final : public WaitingPlace {
   const std::vector<DType>& types() const { return types_; }
   int64_t capacity() const { return capacity_; }
 
-  // Adds the tuples one by one as there is room; wakes the waiter when all are in, or with kCancelled
-  // where the queue is closed.
+  // Adds the tuples one by one as there is room; wakes the waiter when all are in, or with
+  // kCancelled where the queue is closed.
   void enqueue(std::vector<Tuple> tuples, Waiter* waiter);
 
   enum class Want {
-    kOne,    // the components of one tuple
-    kMany,   // those of `count` tuples, each stacked along a new first dimension
-    kUpTo,   // the same, or fewer but not none once the queue is closed
+    kOne,   // the components of one tuple
+    kMany,  // those of `count` tuples, each stacked along a new first dimension
+    kUpTo,  // the same, or fewer but not none once the queue is closed
   };
   // Wakes the waiter with one token a component; with kOutOfRange where the queue is closed and has
   // too few.

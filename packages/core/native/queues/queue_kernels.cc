@@ -152,7 +152,8 @@ class DequeueKernel final : public AsyncKernel {
     StepContext& context = run->context();
     Queue* from = queue(context);
     int64_t count = 1;
-    if (from == nullptr || !has_types(context, *from, types_) || (kWant != Queue::Want::kOne && !read_count(context, *from, &count))) {
+    if (from == nullptr || !has_types(context, *from, types_) ||
+        (kWant != Queue::Want::kOne && !read_count(context, *from, &count))) {
       return run->give_up();
     }
     run->wait_at(from);

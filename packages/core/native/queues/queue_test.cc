@@ -32,8 +32,7 @@ Tensor number(float value) {
 
 // Counted resources are only made by new.
 struct Numbers {
-  explicit Numbers(int64_t capacity)
-      : queue(new Queue("numbers", {DType::kFloat32}, capacity)) {}
+  explicit Numbers(int64_t capacity) : queue(new Queue("numbers", {DType::kFloat32}, capacity)) {}
   ~Numbers() { queue->unref(); }
   Queue* operator->() { return queue; }
 

@@ -32,7 +32,8 @@ Status LocalRendezvous::send_as(std::string key, Token token) {
     }
     waiter = found->second.waiter;
     if (waiter == nullptr) {
-      return error(StatusCode::kInternal, "expected each value to be sent once, got a second " + key);
+      return error(StatusCode::kInternal,
+                   "expected each value to be sent once, got a second " + key);
     }
     meetings_.erase(found);
   }
