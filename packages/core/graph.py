@@ -306,7 +306,7 @@ class Graph:
         uses a resource is where that is, whatever blocks there are around.
         """
         rules = (as_device(op.device),) if op.device else ()
-        return changed(self._local.scopes, devices=rules)
+        return changed(self._local.scopes, devices=rules, colocate=())
 
     def control_dependencies(
         self, control_inputs: Iterable[Any] | None

@@ -193,20 +193,21 @@ def _run_replica(replica: Replica, training: Examples, test: Examples) -> None:
                 if FLAGS.checkpoint_dir:
                     saver.save(session, os.path.join(FLAGS.checkpoint_dir, FLAGS.model), step)
 
-            train_replica(
-                session,
-                classifier,
-                training,
-                replica,
-                until=FLAGS.epochs * steps_per_epoch if FLAGS.steps is None else FLAGS.steps,
-                batch_size=FLAGS.batch_size,
-                seed=FLAGS.seed,
-                save_every=FLAGS.save_steps or steps_per_epoch,
-                save=save,
-                history=history,
-            )
-            if chief is not None and chief.error is not None:
-                raise chief.error
+            try:
+                train_replica(
+                    session,
+                    classifier,
+                    training,
+                    replica,
+                    until=FLAGS.epochs * steps_per_epoch if FLAGS.steps is None else FLAGS.steps,
+                    batch_size=FLAGS.batch_size,
+                    seed=FLAGS.seed,
+                    save_every=FLAGS.save_steps or steps_per_epoch,
+                    save=save,
+                    history=history,
+                )
+            except qn.errors.CancelledError as error:
+                raise (chief and chief.error) or error from None
     print(f"worker {replica.index}: {len(history.steps)} steps of its own")
 
 

@@ -108,7 +108,7 @@ class SyncReplicasOptimizer(Optimizer):
                     name="local_step",
                     collections=[GraphKeys.LOCAL_VARIABLES],
                 )
-                self._local_init = local_step.assign(global_step.value(), read_value=False)
+            self._local_init = local_step.assign(global_step.value(), read_value=False)
             queues = self._make_queues(global_step)
             added, means = self._accumulate(pairs, local_step.value(), global_step)
             update = self._optimizer.apply_gradients(means, global_step)
@@ -182,7 +182,8 @@ class Chief:
     """The thread that applies gradients.
 
     Attributes:
-        error: what has ended it, other than the session's end; None so far.
+        error: what has ended it, other than the session's end; None so far. The session is closed
+            then, as nobody would be let go on.
     """
 
     def __init__(self, session: "Session", op: Operation) -> None:
@@ -205,3 +206,4 @@ class Chief:
             return
         except OpError as error:
             self.error = error
+            self._session.close()
