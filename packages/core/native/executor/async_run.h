@@ -2,6 +2,7 @@
 #ifndef PACKAGES_CORE_NATIVE_EXECUTOR_ASYNC_RUN_H_
 #define PACKAGES_CORE_NATIVE_EXECUTOR_ASYNC_RUN_H_
 
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -14,7 +15,9 @@ namespace qanat {
 class AsyncRun;
 class FlatState;
 
-// Registered with the flag kAsync.
+// The flag that an AsyncKernel is registered with, beside those of KernelFlags: the host's own.
+inline constexpr uint32_t kAsync = 1u << 16;
+
 class AsyncKernel : public Kernel {
  public:
   // Begins: the run is woken once, perhaps before this returns, with one token an output. An

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "packages/core/native/executor/async_run.h"
 #include "packages/core/native/executor/kernel_registry.h"
 
 namespace qanat {

@@ -33,9 +33,6 @@ enum KernelFlags : uint32_t {
   // Keeps state of its own between steps (random ops): the host keeps one kernel a session and
   // node, however many plans contain the node.
   kStateful = 2,
-  // Waits without a thread: for kernels of the host's own, which have more than this folder to
-  // build on. A library never sets it.
-  kAsync = 4,
 };
 
 struct KernelDef {
