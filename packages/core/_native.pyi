@@ -1,6 +1,7 @@
 """The one native module: kernels, executables and the values that outlive a step.
 
-Private to `qanat.core`: Session, the compiler and the placer call it; nobody else does.
+Private to `qanat.core`, where Session, the compiler and the placer call it, and to
+`qanat.distributed_runtime`; nobody else does.
 """
 
 from collections.abc import Mapping, Sequence
@@ -119,3 +120,85 @@ class Executable:
             StatusError: the step failed.
             KeyboardInterrupt: the main thread was interrupted; the step has ended.
         """
+
+# Steps that span tasks. All of this is for `qanat.distributed_runtime`; numbers of sessions,
+# incarnations and executables are unsigned and below 2**64.
+
+class Connection:
+    """A connection to another task, over which steps go. It closes when the task dies."""
+
+    def __init__(
+        self, socket: int, peer: str, incarnation: int, session: int, timeout_s: float
+    ) -> None:
+        """Says hello.
+
+        Args:
+            socket: a connected one, which this owns from now on.
+            peer: how errors name the other end.
+            incarnation: the life of the task that is meant.
+            session: what the task keeps for it goes when the connection closes; 0 for none.
+
+        Raises:
+            StatusError: nobody answers in time, or the task is another incarnation.
+        """
+    def is_open(self) -> bool: ...
+    def close(self, code: int, message: str) -> None:
+        """Steps that use it end with this error; the first one counts."""
+
+class Task:
+    """A task of a cluster: its variables, and its parts of steps."""
+
+    def __init__(self, name: str, incarnation: int, threads: int = 0) -> None: ...
+    def listen(self, socket: int) -> None:
+        """Accepts clients and other tasks at a listening socket, which this owns from now on."""
+    def set_peer(self, name: str, connection: Connection) -> None:
+        """By which values of another task are fetched from now on."""
+    def add_executable(
+        self,
+        session: int,
+        nodes: Sequence[Node],
+        fetches: Sequence[tuple[int, int]],
+        targets: Sequence[int],
+    ) -> int:
+        """Compiles a part of a step that other processes may ask for, by the number returned.
+
+        Raises:
+            StatusError: a kernel refuses its node.
+        """
+    def drop_session(self, session: int) -> None:
+        """Forgets the executables of a session."""
+    def clear(self, container: str) -> None:
+        """Forgets the variables and queues of a container."""
+    def steps(self) -> int:
+        """How many steps it has a part in, or keeps values for."""
+    def close(self, code: int, message: str) -> None:
+        """Ends all steps and connections with this error."""
+
+class ClusterExecutable:
+    """A compiled step whose parts run on several tasks; run by any number of threads at once."""
+
+    def __init__(
+        self,
+        task: Task | None,
+        local: tuple[int, Sequence[Node], Sequence[tuple[int, int]], Sequence[int]] | None,
+        remotes: Sequence[tuple[Connection, int, Sequence[tuple[int, int]], int]],
+        fetches: Sequence[tuple[int, int]],
+    ) -> None:
+        """
+        Args:
+            task: the task of this process, or None.
+            local: its part as (session, nodes, fetches, targets), or None.
+            remotes: of each other part the connection, the executable's number there, (index, type)
+                of each value it is fed, and the number of its first node among those of all parts.
+            fetches: (part, place among what that fetches); part -1 is the local one.
+
+        Raises:
+            StatusError: a kernel refuses its node.
+        """
+    def run(
+        self,
+        feeds: Sequence[Any],
+        deadline_s: float = 0.0,
+        cancellation: Cancellation | None = None,
+    ) -> list[Any]:
+        """As `Executable.run`."""

@@ -93,6 +93,18 @@ def _arg(*, index: int, T: DType, shape: TensorShape = UNKNOWN) -> Shapes:
     return [shape]
 
 
+@op("_Send", outputs="", stateful=True, differentiable=False, T=dtypes.ALL)
+def _send(tensor: T, *, tensor_name: str, send_device: str, recv_device: str) -> Shapes:
+    """Makes `tensor` known to the `_Recv` of the same three names. Made by partitioning alone."""
+    return []
+
+
+@op("_Recv", outputs="tensor: tensor_type", stateful=True, differentiable=False)
+def _recv(*, tensor_type: DType, tensor_name: str, send_device: str, recv_device: str) -> Shapes:
+    """The tensor that the `_Send` of the same three names is given. Made by partitioning alone."""
+    return [UNKNOWN]
+
+
 def constant(
     value: Any,
     dtype: Any = None,

@@ -102,6 +102,7 @@ PARTS: Final[dict[str, tuple[str, ...]]] = {
         "scan",
         "while_loop",
     ),
+    "distributed_runtime": ("ClusterSpec", "Server", "replica_device_setter"),
     "training": ("clip_by_global_norm", "clip_by_norm", "global_norm"),
 }
 

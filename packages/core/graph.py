@@ -17,10 +17,12 @@ from qanat.core.random_seed import get_seed, seed_of_name, set_random_seed
 from qanat.core.scopes import (
     ControlFlow,
     ControlScope,
+    DeviceRule,
     LocalScopes,
     Names,
     Scopes,
     Surroundings,
+    as_device,
     changed,
     check_name,
     require_same_graph,
@@ -287,22 +289,32 @@ class Graph:
         """The current name scope, without "/" at its end; "" at the root."""
         return self._local.scopes.name[:-1]
 
-    def device(self, spec: "str | DeviceName | None") -> AbstractContextManager[None]:
+    def device(self, spec: "str | DeviceRule | None") -> AbstractContextManager[None]:
         """Constrains the devices of operations made within the block.
 
         Args:
-            spec: a whole or partial device name, whose parts win over those of outer blocks; None
-                drops all constraints.
+            spec: a whole or partial device name, whose parts win over those of outer blocks; or a
+                function that is given each new operation, with the device that inner blocks say,
+                and gives such a name, or None for no constraint; None drops all constraints.
 
         Raises:
             ValueError: it is no device name.
         """
         scopes = self._local.scopes
         if spec is None:
-            return changed(scopes, device=None)
-        inner = spec if isinstance(spec, DeviceName) else DeviceName.from_string(spec)
-        outer = scopes.device or DeviceName()
-        return changed(scopes, device=outer.merge(inner))
+            return changed(scopes, devices=())
+        rule = as_device(spec) if isinstance(spec, str) else spec
+        outer = scopes.devices
+        if outer and isinstance(rule, DeviceName) and isinstance(outer[-1], DeviceName):
+            return changed(scopes, devices=(*outer[:-1], outer[-1].merge(rule)))
+        return changed(scopes, devices=(*outer, rule))
+
+    def device_of(self, op: Operation) -> AbstractContextManager[None]:
+        """Gives operations made within the block the constraint that `op` has, and no other: what
+        uses a resource is where that is, whatever blocks there are around.
+        """
+        rules = (as_device(op.device),) if op.device else ()
+        return changed(self._local.scopes, devices=rules, colocate=())
 
     def control_dependencies(
         self, control_inputs: Iterable[Any] | None
@@ -437,7 +449,7 @@ def name_scope(
         yield prefix
 
 
-def device(spec: "str | DeviceName | None") -> AbstractContextManager[None]:
+def device(spec: "str | DeviceRule | None") -> AbstractContextManager[None]:
     """`Graph.device` of the default graph."""
     return get_default_graph().device(spec)
 

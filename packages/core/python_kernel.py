@@ -10,7 +10,7 @@ and nowhere else, and an exception is the failure of the node. A phone has none 
 import errno
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from qanat.core import errors
 from qanat.core.constants import describe
 from qanat.core.dtypes import DType, string
 from qanat.core.errors import OpError
-
-if TYPE_CHECKING:
-    from qanat.core.passes.step_graph import Node
+from qanat.core.signature import OpDef, lookup
 
 Array = np.ndarray[Any, Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -93,24 +91,31 @@ def empty(dtype: DType, shape: Sequence[int]) -> Array:
         raise_status(error, None)
 
 
-def function_of(node: "Node") -> Callable[..., list[Array]] | None:
-    """What native code calls to run a node, inputs to outputs; None where its kernel is native."""
-    for types, function in _functions.get(node.op, ()):
-        if all(node.attrs.get(attr) is dtype for attr, dtype in types.items()):
-            return _bound(function, node)
+def function_of(
+    op: str, attrs: Mapping[str, Any], dtypes: Sequence[DType]
+) -> Callable[..., list[Array]] | None:
+    """What native code calls to run a node, inputs to outputs; None where its kernel is native.
+
+    Args:
+        attrs: of the node.
+        dtypes: of its outputs.
+    """
+    for types, function in _functions.get(op, ()):
+        if all(attrs.get(attr) is dtype for attr, dtype in types.items()):
+            return _bound(function, lookup(op), attrs, dtypes)
     return None
 
 
-def _bound(function: Callable[..., Any], node: "Node") -> Callable[..., list[Array]]:
+def _bound(
+    function: Callable[..., Any], op_def: OpDef, attrs: Mapping[str, Any], dtypes: Sequence[DType]
+) -> Callable[..., list[Array]]:
     parameters = inspect.signature(function).parameters.values()
-    attrs = {p.name: node.attrs[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY}
-    outputs = node.op_def.outputs
-    single = len(outputs) == 1 and not outputs[0].is_list
-    dtypes = node.dtypes
+    given = {p.name: attrs[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY}
+    single = len(op_def.outputs) == 1 and not op_def.outputs[0].is_list
 
     def run(*inputs: Any) -> list[Array]:
         try:
-            result = function(*inputs, **attrs)
+            result = function(*inputs, **given)
             return _outputs([result] if single else result or (), dtypes)
         except Exception as error:
             raise _status(error) from error

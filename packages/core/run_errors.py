@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 from qanat.core.errors import exception_type_from_error_code, located
 from qanat.core.operation import Operation
-from qanat.core.passes.step_graph import StepGraph
+from qanat.core.passes.step_graph import StepGraph, StepGraphs
 
 if TYPE_CHECKING:
     from qanat.core import _native
 
 
-def raise_status(error: "_native.StatusError", step: StepGraph | None) -> NoReturn:
+def raise_status(error: "_native.StatusError", step: StepGraph | StepGraphs | None) -> NoReturn:
     """Raises the OpError of a status.
 
     Args:

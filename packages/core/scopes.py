@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -12,6 +12,9 @@ from qanat.core.device_name import DeviceName
 if TYPE_CHECKING:
     from qanat.core.graph import Graph
     from qanat.core.operation import Operation, Output
+
+# A constraint on devices, or a function that gives one for each new operation.
+DeviceRule = DeviceName | Callable[["Operation"], "DeviceName | str | None"]
 
 _NAME_AT_ROOT: Final = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*\Z")
 _NAME_IN_SCOPE: Final = re.compile(r"[A-Za-z0-9_.\-/]*\Z")
@@ -78,19 +81,19 @@ class ControlFlow(Protocol):
 class Scopes:
     """Immutable values that `with` blocks replace for their duration."""
 
-    __slots__ = ("colocate", "container", "control", "device", "flow", "name")
+    __slots__ = ("colocate", "container", "control", "devices", "flow", "name")
 
     def __init__(self) -> None:
         self.name = ""  # the current name scope, with "/" at its end unless it is the root
         self.container = ""
-        self.device: DeviceName | None = None
+        self.devices: tuple[DeviceRule, ...] = ()  # the outermost first
         self.control: tuple[ControlScope, ...] = ()
         self.colocate: tuple[Operation, ...] = ()
         self.flow: ControlFlow | None = None
 
     @property
     def is_plain(self) -> bool:
-        return not self.control and self.device is None and not self.colocate
+        return not self.control and not self.devices and not self.colocate
 
     def apply(self, op: "Operation") -> None:
         """Gives a new operation the device, colocation and control inputs of this place."""
@@ -99,11 +102,11 @@ class Scopes:
             own = [g for g in op._attrs.get("_class", ()) if g not in groups]
             op._attrs["_class"] = list(dict.fromkeys([*groups, *own]))
             op.device = self.colocate[0].device
-        elif self.device is not None:
-            device = self.device
-            if op.device:
-                device = device.merge(DeviceName.from_string(op.device))
-            op.device = str(device)
+        else:
+            for rule in reversed(self.devices):
+                outer = rule(op) if callable(rule) else rule
+                if outer is not None:
+                    op.device = str(as_device(outer).merge(as_device(op.device)))
         waits_for = [
             other for scope in self.control if scope.enter(op) for other in scope.waits_for
         ]
@@ -112,6 +115,15 @@ class Scopes:
             op._control_inputs = tuple(
                 dict.fromkeys([*op._control_inputs, *(o for o in waits_for if o not in known)])
             )
+
+
+def as_device(spec: DeviceName | str) -> DeviceName:
+    """A constraint, however it is written.
+
+    Raises:
+        ValueError: it is no device name.
+    """
+    return spec if isinstance(spec, DeviceName) else DeviceName.from_string(spec)
 
 
 def _groups_of(op: "Operation") -> list[str]:

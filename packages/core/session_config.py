@@ -1,7 +1,8 @@
 """What sessions and single steps can be told."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 
@@ -16,6 +17,11 @@ class SessionConfig:
         optimise: whether steps are rewritten before they run (see `qanat.core.passes.optimise`).
         plan_cache_size: how many kinds of steps (fetches and feeds) are kept compiled.
         operation_timeout_in_ms: the time limit of steps that have none of their own; 0 for none.
+        device_count: how many devices of a type to offer ({"CPU": 2}); one CPU where it is not
+            said. Devices of one type share the machine: they tell parts of a graph apart.
+        device_filters: which tasks of a cluster the session uses ("/job:ps", "/job:worker/task:1"),
+            waits for and watches; none for all.
+        cluster_timeout_in_ms: how long to wait for the tasks of a cluster to be there.
     """
 
     threads: int | None = None
@@ -23,8 +29,21 @@ class SessionConfig:
     optimise: bool = True
     plan_cache_size: int = 256
     operation_timeout_in_ms: int = 0
+    device_count: Mapping[str, int] = field(default_factory=dict)
+    device_filters: Sequence[str] = ()
+    cluster_timeout_in_ms: int = 300_000
 
     def __post_init__(self) -> None:
+        for kind, count in self.device_count.items():
+            if kind != "CPU" or count < 1:
+                raise ValueError(
+                    f'device_count: expected a number of "CPU" devices, 1 or more, got {kind!r}: '
+                    f"{count}"
+                )
+        if self.cluster_timeout_in_ms < 1:
+            raise ValueError(
+                f"cluster_timeout_in_ms: expected 1 or more, got {self.cluster_timeout_in_ms}"
+            )
         if self.threads is not None and self.threads < 1:
             raise ValueError(f"threads: expected 1 or more, or None, got {self.threads}")
         if self.plan_cache_size < 1:
@@ -34,6 +53,11 @@ class SessionConfig:
                 "operation_timeout_in_ms: expected 0 (none) or more, got "
                 f"{self.operation_timeout_in_ms}"
             )
+
+    @property
+    def cpu_count(self) -> int:
+        """How many CPU devices there are."""
+        return self.device_count.get("CPU", 1)
 
     @property
     def thread_count(self) -> int:

@@ -1,15 +1,19 @@
 """Where a session's steps run."""
 
-from collections.abc import Sequence
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+import qanat
 from qanat.core.device_name import DeviceName
 from qanat.core.kernel_table import kernel_table
 from qanat.core.passes.compile import compile_step
 from qanat.core.passes.flow import has_control_flow
 from qanat.core.passes.optimise import optimise
+from qanat.core.passes.partition import Partitions, join, partition
 from qanat.core.passes.place import place
-from qanat.core.passes.step_graph import StepGraph
+from qanat.core.passes.step_graph import StepGraph, StepGraphs
 from qanat.core.passes.trim_values import trim_values
 from qanat.core.passes.verify import verify
 from qanat.core.run_errors import raise_status
@@ -46,11 +50,12 @@ class Target(Protocol):
     def devices(self) -> list[DeviceName]:
         """All devices, the preferred ones first."""
 
-    def compile(self, step: StepGraph) -> tuple[StepGraph, CompiledStep]:
+    def compile(self, step: StepGraph) -> tuple[StepGraph | StepGraphs, CompiledStep]:
         """Places and compiles a pruned step.
 
         Returns:
-            The step whose nodes a StatusError of the second counts, and what runs it.
+            The step, or its parts, whose nodes a StatusError of the second counts; and what runs
+            it.
 
         Raises:
             OpError: it cannot be placed, or a kernel refuses its node.
@@ -60,14 +65,34 @@ class Target(Protocol):
         """Gives back what the steps of this session hold."""
 
 
+def plan_parts(step: StepGraph, devices: Sequence[DeviceName], config: SessionConfig) -> Partitions:
+    """Places a pruned step, takes it apart by device and optimises the parts.
+
+    Raises:
+        OpError: it cannot be placed.
+    """
+    table = kernel_table()
+    step = verify(step, "prune")
+    if has_control_flow(step):
+        step = verify(trim_values(step), "trim_values")
+    placed = place(step, devices, table, config.allow_soft_placement)
+    made = partition(verify(placed, "place"))
+    parts = {device: verify(part, "partition") for device, part in made.parts.items()}
+    if config.optimise:
+        parts = {d: verify(optimise(part, table), "optimise") for d, part in parts.items()}
+    return Partitions(parts, made.fetches)
+
+
 class LocalTarget:
-    """This process: its CPUs as one device."""
+    """This process: its CPUs, as one device unless the session asks for more."""
 
     def __init__(self, config: SessionConfig) -> None:
         from qanat.core import _native
 
         self._config = config
-        self._devices = [DeviceName("localhost", 0, 0, "CPU", 0)]
+        self._devices = [
+            DeviceName("localhost", 0, 0, "CPU", index) for index in range(config.cpu_count)
+        ]
         self._runtime = _native.Runtime(config.thread_count, _native.Resources())
 
     def devices(self) -> list[DeviceName]:
@@ -76,24 +101,12 @@ class LocalTarget:
     def compile(self, step: StepGraph) -> tuple[StepGraph, CompiledStep]:
         from qanat.core import _native
 
-        step = verify(step, "prune")
-        if has_control_flow(step):
-            step = verify(trim_values(step), "trim_values")
-        placed = verify(
-            place(
-                step,
-                self._devices,
-                kernel_table(),
-                self._config.allow_soft_placement,
-            ),
-            "place",
-        )
-        if self._config.optimise:
-            placed = verify(optimise(placed, kernel_table()), "optimise")
+        planned = plan_parts(step, self._devices, self._config)
+        whole = join(planned)
         try:
-            return placed, compile_step(placed, self._runtime)
+            return whole, compile_step(whole, self._runtime)
         except _native.StatusError as error:
-            raise_status(error, placed)
+            raise_status(error, whole)
 
     def close(self) -> None:
         """The runtime goes with the last executable that uses it: nothing is to be done here."""
@@ -104,12 +117,34 @@ class LocalTarget:
         return self._runtime.memory()
 
 
+# Makes the target that a text such as "grpc://host:port" names.
+TargetFactory = Callable[[str, SessionConfig], Target]
+
+
 def make_target(target: str, config: SessionConfig) -> Target:
     """The target a session's `target` argument names.
 
     Raises:
         ValueError: nothing installed understands it.
     """
-    if target:
-        raise ValueError(f"expected target '' (this process), got {target!r}")
-    return LocalTarget(config)
+    if not target:
+        return LocalTarget(config)
+    factories = installed_targets()
+    scheme = target.partition("://")[0]
+    if scheme not in factories:
+        known = ", ".join(f"'{name}://...'" for name in sorted(factories)) or (
+            "none other: for 'grpc://...', pip install qanat-distributed-runtime"
+        )
+        raise ValueError(f"expected target '' (this process) or {known}; got {target!r}")
+    return factories[scheme](target, config)
+
+
+def installed_targets() -> Mapping[str, TargetFactory]:
+    """By scheme, the targets of all installed parts `qanat.*_runtime`: each names its own as
+    SESSION_TARGETS."""
+    found: dict[str, TargetFactory] = {}
+    for module in pkgutil.iter_modules(qanat.__path__):
+        if module.ispkg and module.name.endswith("_runtime"):
+            part = importlib.import_module(f"qanat.{module.name}")
+            found.update(getattr(part, "SESSION_TARGETS", {}))
+    return found

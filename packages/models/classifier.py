@@ -24,6 +24,7 @@ class Classifier:
         correct: how many images were classified rightly, an int64 scalar.
         confusion: int64 [classes, classes]; row = label, column = prediction.
         global_step: counts the steps of training.
+        optimizer: what makes them.
         train: one step.
         step_summary: loss, accuracy and learning rate of a step.
         weights_summary: histograms of the trainable variables.
@@ -42,7 +43,8 @@ class Classifier:
         self.confusion = qn.metrics.confusion_matrix(self.labels, predictions, len(CLASSES))
         self.global_step = qn.train.create_global_step()
         rate = learning_rate(self.global_step)
-        self.train = optimizer(rate).minimize(self.loss, self.global_step)
+        self.optimizer = optimizer(rate)
+        self.train = self.optimizer.minimize(self.loss, self.global_step)
         images = qn.cast(qn.size(self.labels), qn.float32)
         self.step_summary = qn.summary.merge(
             [

@@ -5,6 +5,10 @@
 With --checkpoint_dir, a checkpoint is written after every epoch, and a run with the same flags goes
 on from the latest: bit for bit as if it had never been interrupted. The same seed gives the same
 weights whatever --threads.
+
+With --job_name it is one task of a cluster, and tools/launch starts all of them:
+
+    tools/launch --ps=1 --workers=2 //packages/models:fashion_mnist -- --sync=true
 """
 
 import os
@@ -20,6 +24,8 @@ from qanat.models.dataset import CLASSES, Examples, load
 from qanat.models.idx import Array
 from qanat.models.lenet import lenet
 from qanat.models.mlp import mlp
+from qanat.models.replica import Replica, prepare_session
+from qanat.models.replica_loop import train_replica
 from qanat.models.training_loop import DivergedError, History, accuracy, evaluate, train
 
 FLAGS = flags.FLAGS
@@ -52,6 +58,39 @@ flags.DEFINE_integer("threads", 0, "Threads to compute with; 0 for one a core.",
 flags.DEFINE_integer("eval_batch_size", 500, "Images a step of evaluation.", lower_bound=1)
 flags.DEFINE_string("curve_png", None, "File for a picture of the learning curve.")
 flags.DEFINE_string("confusion_png", None, "File for a picture of the confusion matrix.")
+flags.DEFINE_enum("job_name", None, ["ps", "worker"], "The job that this process is a task of.")
+flags.DEFINE_integer("task_index", 0, "Which task of the job.", lower_bound=0)
+flags.DEFINE_list("ps_hosts", [], "The addresses of the tasks that hold the variables.")
+flags.DEFINE_list("worker_hosts", [], "The addresses of the tasks that train.")
+flags.DEFINE_bool("sync", False, "Whether the workers step together.")
+flags.DEFINE_integer(
+    "backup_workers", 0, "With --sync, how many workers a step does not wait for.", lower_bound=0
+)
+flags.DEFINE_integer(
+    "save_steps", 0, "Steps of a cluster between checkpoints; 0 for one an epoch.", lower_bound=0
+)
+
+
+def _replica() -> Replica:
+    """This process's place in the cluster that the flags describe.
+
+    Raises:
+        UsageError: they describe none.
+    """
+    if FLAGS.job_name is None:
+        return Replica()
+    if not (FLAGS.ps_hosts and FLAGS.worker_hosts):
+        raise app.UsageError("--job_name: expected --ps_hosts and --worker_hosts with it")
+    if FLAGS.backup_workers and not FLAGS.sync:
+        raise app.UsageError("--backup_workers: expected --sync with it")
+    if FLAGS.backup_workers >= len(FLAGS.worker_hosts):
+        raise app.UsageError("--backup_workers: expected fewer than there are workers")
+    try:
+        cluster = qn.ClusterSpec({"ps": FLAGS.ps_hosts, "worker": FLAGS.worker_hosts})
+        cluster.task_address(FLAGS.job_name, FLAGS.task_index)
+    except ValueError as error:
+        raise app.UsageError(str(error)) from None
+    return Replica(cluster, FLAGS.job_name, FLAGS.task_index, FLAGS.sync, FLAGS.backup_workers)
 
 
 def _optimizer(rate: qn.Tensor) -> "qn.train.Optimizer":
@@ -62,7 +101,7 @@ def _optimizer(rate: qn.Tensor) -> "qn.train.Optimizer":
     return qn.train.AdamOptimizer(rate)
 
 
-def _build(steps_per_epoch: int) -> Classifier:
+def _build(steps_per_epoch: int, replica: Replica) -> Classifier:
     qn.set_random_seed(FLAGS.seed)
 
     def learning_rate(step: qn.Variable) -> qn.Tensor:
@@ -70,7 +109,11 @@ def _build(steps_per_epoch: int) -> Classifier:
             FLAGS.learning_rate, step, steps_per_epoch, FLAGS.decay, staircase=True
         )
 
-    return Classifier(_MODELS[FLAGS.model], _optimizer, learning_rate)
+    def optimizer(rate: qn.Tensor) -> "qn.train.Optimizer":
+        return replica.wrapped(_optimizer(rate))
+
+    with replica.device():
+        return Classifier(_MODELS[FLAGS.model], optimizer, learning_rate)
 
 
 def _count_parameters() -> int:
@@ -105,7 +148,7 @@ def _run(training: Examples, test: Examples) -> None:
     history = History()
     confusion: Array | None = None
     with qn.Graph().as_default():
-        classifier = _build(steps_per_epoch)
+        classifier = _build(steps_per_epoch, Replica())
         print(f"{FLAGS.model}: {_count_parameters():,} parameters")
         saver = qn.train.Saver()
         config = qn.SessionConfig(threads=FLAGS.threads or None)
@@ -157,13 +200,74 @@ def _run(training: Examples, test: Examples) -> None:
         save_confusion_matrix(FLAGS.confusion_png, confusion, CLASSES)
 
 
+def _run_replica(replica: Replica, training: Examples, test: Examples) -> None:
+    """A worker's part in the training."""
+    steps_per_epoch = max(len(training) // FLAGS.batch_size // replica.batches_a_step, 1)
+    history = History()
+    with qn.Graph().as_default():
+        classifier = _build(steps_per_epoch, replica)
+        saver = qn.train.Saver()
+        missing = qn.report_uninitialized_variables(qn.global_variables())
+        config = replica.config(FLAGS.threads or None)
+        with qn.Session(replica.target, config=config) as session:
+            prepare_session(replica, session, missing, lambda: _initialize(session, saver))
+            chief = _start_sync(replica, session, classifier.optimizer)
+
+            def save(step: int) -> None:
+                matrix = evaluate(session, classifier, test, FLAGS.eval_batch_size)
+                print(f"step {step}: test accuracy {accuracy(matrix):.2%}", flush=True)
+                if FLAGS.checkpoint_dir:
+                    saver.save(session, os.path.join(FLAGS.checkpoint_dir, FLAGS.model), step)
+
+            try:
+                train_replica(
+                    session,
+                    classifier,
+                    training,
+                    replica,
+                    until=FLAGS.epochs * steps_per_epoch if FLAGS.steps is None else FLAGS.steps,
+                    batch_size=FLAGS.batch_size,
+                    seed=FLAGS.seed,
+                    save_every=FLAGS.save_steps or steps_per_epoch,
+                    save=save,
+                    history=history,
+                )
+            except qn.errors.CancelledError as error:
+                raise (chief and chief.error) or error from None
+    print(f"worker {replica.index}: {len(history.steps)} steps of its own")
+
+
+def _start_sync(
+    replica: Replica, session: qn.Session, optimizer: "qn.train.Optimizer"
+) -> "qn.train.Chief | None":
+    """Where workers step together: readies this one, and starts the chief's part."""
+    if not isinstance(optimizer, qn.train.SyncReplicasOptimizer):
+        return None
+    session.run(optimizer.local_step_init_op)
+    return optimizer.start_chief(session) if replica.is_chief else None
+
+
+def _serve(replica: Replica) -> None:
+    """One task of a cluster: serves for good, or trains."""
+    server = replica.serve(FLAGS.threads or None)
+    print(f"serving as {server.name} at {server.target}", flush=True)
+    if replica.job == "ps":
+        server.join()
+    _run_replica(replica, *load(FLAGS.data_dir))
+    server.stop()
+
+
 def main(argv: list[str]) -> None:
     # Files are meant relative to where `bazel run` was called, not to where it starts the program.
     os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
     if len(argv) > 1:
         raise app.UsageError(f"expected flags only, got {' '.join(argv[1:])}")
+    replica = _replica()
     try:
-        _run(*load(FLAGS.data_dir))
+        if replica.cluster is None:
+            _run(*load(FLAGS.data_dir))
+        else:
+            _serve(replica)
     except (DataError, DivergedError, qn.errors.OpError, OSError) as error:
         sys.exit(f"fashion_mnist: {error}")
 

@@ -15,6 +15,7 @@ from qanat.ops import nn as nn
 from qanat.ops import operators as operators
 from qanat.ops import stacks as stacks
 from qanat.ops import tensor_arrays as tensor_arrays
+from qanat.ops.accumulators import *
 from qanat.ops.arithmetic import *
 from qanat.ops.arranging import *
 from qanat.ops.broadcasting import *
@@ -26,6 +27,7 @@ from qanat.ops.indexing import *
 from qanat.ops.initializers import *
 from qanat.ops.joining import *
 from qanat.ops.linalg import *
+from qanat.ops.queues import *
 from qanat.ops.random import *
 from qanat.ops.reductions import *
 from qanat.ops.sequences import *

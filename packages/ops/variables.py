@@ -128,12 +128,16 @@ class Variable(Operators):
             shape=shape,
             name=scope,
         )
-        self.initializer: Operation = state.assign_variable_op(self.handle, value, name="Assign")
+        with graph.device_of(self.op):
+            self.initializer: Operation = state.assign_variable_op(
+                self.handle, value, name="Assign"
+            )
         with name_scope("Read"):
             self._snapshot = self._read()
 
     def _read(self, name: str | None = None) -> Output:
-        return state.read_variable_op(self.handle, dtype=self.dtype, name=name)
+        with self.graph.device_of(self.op):
+            return state.read_variable_op(self.handle, dtype=self.dtype, name=name)
 
     @property
     def op(self) -> Operation:
@@ -175,7 +179,8 @@ class Variable(Operators):
 
     def initialized_value(self) -> Output:
         """The value if there is one, else the initial value: for initial values of others."""
-        return state.read_variable_or_else_op(self.handle, self.initial_value)
+        with self.graph.device_of(self.op):
+            return state.read_variable_or_else_op(self.handle, self.initial_value)
 
     def eval(self, session: Any = None) -> Any:
         """The value in the given session, or the default one."""
@@ -226,7 +231,9 @@ class Variable(Operators):
         return self._written(state.assign_sub_variable_op, delta, name, read_value)
 
     def _written(self, builder: Any, value: Any, name: str | None, read_value: bool) -> Any:
-        write = builder(self.handle, convert_to_tensor(value, dtype=self.dtype), name=name)
+        converted = convert_to_tensor(value, dtype=self.dtype)
+        with self.graph.device_of(self.op):
+            write = builder(self.handle, converted, name=name)
         if not read_value:
             return write
         with self.graph.control_dependencies([write]):
@@ -234,7 +241,8 @@ class Variable(Operators):
 
     def is_initialized(self, name: str | None = None) -> Output:
         """Whether it has a value, a scalar bool."""
-        return state.var_is_initialized_op(self.handle, name=name)
+        with self.graph.device_of(self.op):
+            return state.var_is_initialized_op(self.handle, name=name)
 
     def set_shape(self, shape: ShapeLike) -> None:
         """Checks that `shape` agrees with the variable's; raises ShapeError if not."""

@@ -2,6 +2,8 @@
 package.
 """
 
+from typing import Any
+
 from qanat.checkpoint import CheckpointReader as NewCheckpointReader
 from qanat.checkpoint import (
     Saver,
@@ -15,6 +17,7 @@ from qanat.checkpoint import (
     restore_matching,
     update_checkpoint_state,
 )
+from qanat.core import face
 from qanat.training.adam import AdamOptimizer
 from qanat.training.clipping import clip_by_global_norm, clip_by_norm, global_norm
 from qanat.training.global_step import (
@@ -33,14 +36,17 @@ from qanat.training.schedules import (
     piecewise_constant,
     polynomial_decay,
 )
+from qanat.training.sync_replicas import Chief, SyncReplicasOptimizer
 
 __all__ = [
     "AdamOptimizer",
+    "Chief",
     "GradientDescentOptimizer",
     "MomentumOptimizer",
     "NewCheckpointReader",
     "Optimizer",
     "Saver",
+    "SyncReplicasOptimizer",
     "best_checkpoint",
     "checkpoint_exists",
     "clip_by_global_norm",
@@ -63,3 +69,10 @@ __all__ = [
     "restore_matching",
     "update_checkpoint_state",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """TensorFlow has the cluster's names in `train`, too: they are the face's, if installed."""
+    if name in face.PARTS["distributed_runtime"]:
+        return face.find(name)
+    raise AttributeError(f"module 'qanat.training' has no attribute {name!r}")

@@ -12,6 +12,7 @@ import pytest
         ("add_chain", "an_addition"),
         ("checkpoint_io", "save"),
         ("checkpoint_io", "restore"),
+        ("cluster_step", "scalar_ps2_workers2"),
         ("graph_construction", "layer"),
         ("import_time", "import"),
         ("lenet_step", "batch_64"),

@@ -133,6 +133,22 @@ class StepGraph:
         return "\n".join(lines) + "\n"
 
 
+class StepGraphs:
+    """The parts of one step, as a collection of all their nodes."""
+
+    def __init__(self, parts: Sequence[StepGraph]) -> None:
+        self.parts = tuple(parts)
+
+    def __iter__(self) -> Iterator[Node]:
+        return (node for part in self.parts for node in part)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.parts))
+
+
 def ref_of(output: Output) -> Ref:
     """The same output in a StepGraph."""
     return Ref(output.op.name, output.index)

@@ -3,22 +3,23 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
-#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "packages/core/native/base/crc32c.h"
+#include "packages/core/native/bindings/cluster.h"
 #include "packages/core/native/bindings/graph_reader.h"
 #include "packages/core/native/bindings/numpy_values.h"
 #include "packages/core/native/bindings/python_kernel.h"
 #include "packages/core/native/bindings/python_status.h"
+#include "packages/core/native/bindings/run_support.h"
 #include "packages/core/native/executor/cancellation.h"
 #include "packages/core/native/executor/executable.h"
 #include "packages/core/native/executor/kernel_registry.h"
 #include "packages/core/native/executor/resources.h"
 #include "packages/core/native/executor/runtime.h"
+#include "packages/core/native/queues/kernels.h"
 
 namespace nb = nanobind;
 
@@ -68,38 +69,12 @@ uint32_t crc32c_of(nb::handle data, uint32_t before) {
   return crc;
 }
 
-// Signal handlers run on this thread alone; others need not ask.
-unsigned long main_thread = 0;
-
-// Leaves the handler's exception, KeyboardInterrupt as a rule, with the thread.
-bool interrupted() {
-  nb::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
-}
-
 Executable* compile(std::shared_ptr<Runtime> runtime, nb::sequence nodes, nb::sequence fetches,
                     nb::sequence targets) {
   std::unique_ptr<Executable> executable;
   raise_if_failed(
       Executable::compile(std::move(runtime), read_graph(nodes, fetches, targets), &executable));
   return executable.release();
-}
-
-// Keeps `feeds` alive as a whole; an array that is lent gets a reference of its own, because the
-// sequence may change under way.
-void feed_all(Step* step, const Plan& plan, nb::handle feeds, std::vector<nb::object>* lent) {
-  nb::object fast = nb::steal(PySequence_Fast(feeds.ptr(), "expected a sequence of feeds"));
-  if (!fast.is_valid()) throw nb::python_error();
-  const auto given = static_cast<size_t>(PySequence_Fast_GET_SIZE(fast.ptr()));
-  if (given < plan.args.size()) {
-    raise(error(StatusCode::kInvalidArgument,
-                format("expected %zu feeds, got %zu", plan.args.size(), given)));
-  }
-  for (size_t i = 0; i < plan.args.size(); ++i) {
-    if (plan.args[i] < 0) continue;
-    nb::object value = nb::borrow(PySequence_Fast_GET_ITEM(fast.ptr(), static_cast<Py_ssize_t>(i)));
-    if (feed(step, i, plan.arg_dtypes[i], value.ptr())) lent->push_back(std::move(value));
-  }
 }
 
 // (node, thread, begin, end) of each kernel that has run.
@@ -116,24 +91,14 @@ nb::list run(Executable& executable, nb::handle feeds, double deadline_s,
   std::vector<nb::object> lent;  // outlives the lease
   Executable::Lease step(&executable);
   feed_all(step.operator->(), executable.plan(), feeds, &lent);
-  StepOptions options;
-  options.cancellation = cancellation;
+  StepOptions options = step_options(deadline_s, cancellation);
   options.trace = trace;
-  if (deadline_s > 0) {
-    options.time_limit = std::chrono::duration<double>(std::min(deadline_s, 1e9));
-    options.deadline =
-        Clock::now() + std::chrono::duration_cast<Clock::duration>(options.time_limit);
-  }
-  if (PyThread_get_thread_ident() == main_thread) options.interrupted = interrupted;
   Status status;
   {
     nb::gil_scoped_release no_gil;
     status = step->run(options);
   }
-  if (!status.ok()) {
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();
-    raise(status);
-  }
+  raise_unless_run(status);
   nb::list results;
   for (Tensor& result : step->results()) results.append(to_python(std::move(result)));
   return results;
@@ -147,9 +112,11 @@ NB_MODULE(_native, m) {
   if (!load_numpy()) throw nb::python_error();
   // A daemon thread still in a step when Python ends keeps objects that nobody can free then.
   nb::set_leak_warnings(false);
-  main_thread = nb::cast<unsigned long>(
-      nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  remember_main_thread();
   add_status_error(m);
+  for (auto add : {register_queue_kernels, register_accumulator_kernels}) {
+    raise_if_failed(LoadedKernels::process().add_all(add));
+  }
   m.def(
       "load_kernel_library",
       [](const std::string& path) { raise_if_failed(LoadedKernels::process().load_library(path)); },
@@ -183,4 +150,5 @@ NB_MODULE(_native, m) {
            nb::arg("targets"))
       .def("run", &run, nb::arg("feeds"), nb::arg("deadline_s") = 0.0,
            nb::arg("cancellation") = nb::none(), nb::arg("trace") = nb::none());
+  add_cluster(m);
 }

@@ -372,6 +372,23 @@ bool feed(Step* step, size_t index, DType dtype, PyObject* value) {
   return false;
 }
 
+Tensor tensor_of(size_t index, DType dtype, PyObject* value) {
+  Tensor tensor;
+  if (PyArray_Check(value) || PyArray_IsScalar(value, Generic)) {
+    nb::object array = nb::steal(PyArray_FromAny(value, nullptr, 0, 0, NPY_ARRAY_DEFAULT, nullptr));
+    if (!array.is_valid()) throw nb::python_error();
+    tensor = tensor_from_array(array.ptr());
+    if (tensor.view.dtype != dtype) refuse(index, dtype, dtype_name(tensor.view.dtype));
+    return tensor;
+  }
+  if (!tensor.allocate(dtype, Shape(), &Allocator::process())) raise(exhausted(dtype, Shape()));
+  if (!store_scalar(value, dtype, tensor.view.data)) {
+    refuse(index, dtype,
+           std::string(Py_TYPE(value)->tp_name) + " " + nb::cast<std::string>(nb::repr(value)));
+  }
+  return tensor;
+}
+
 nb::object to_python(Tensor tensor) {
   const TensorView& view = tensor.view;
   if (view.dtype == DType::kString) {

@@ -22,6 +22,9 @@ Tensor tensor_from_array(PyObject* array);
 // the plan's.
 bool feed(Step* step, size_t index, DType dtype, PyObject* value);
 
+// A copy of what a feed takes, for a part of the step that runs elsewhere.
+Tensor tensor_of(size_t index, DType dtype, PyObject* value);
+
 // A fetched value as Python sees it: an array that owns the tensor's buffer; for rank 0 a scalar.
 nanobind::object to_python(Tensor tensor);
 

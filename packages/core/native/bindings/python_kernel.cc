@@ -86,7 +86,7 @@ class PythonKernel final : public Kernel {
       return;
     }
     for (int i = 0; i < num_outputs_; ++i) {
-      step.give_output(i, tensor_from_gift(values[static_cast<size_t>(i)].ptr(), dtypes_[i]));
+      step.set_output(i, tensor_from_gift(values[static_cast<size_t>(i)].ptr(), dtypes_[i]));
     }
   }
 

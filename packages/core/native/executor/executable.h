@@ -18,6 +18,8 @@ class Executable {
                         std::unique_ptr<Executable>* executable);
 
   const Plan& plan() const { return plan_; }
+  // Wakes the steps that wait, so that they look whether they are cancelled.
+  void wake() { runtime_->pool().wake_all(); }
 
   // A step of this plan that has begun; it ends with the lease.
   class Lease {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <functional>
+#include <thread>
 
 #include "packages/core/native/executor/step.h"
 
@@ -10,6 +12,8 @@ namespace qanat {
 namespace {
 
 constexpr int64_t kPollInterval = 50'000'000;  // ns, of a caller who waits
+constexpr std::chrono::seconds kLongWait{10};  // after which it says what for
+constexpr size_t kNamedWaits = 3;
 
 }  // namespace
 
@@ -22,6 +26,9 @@ FlatState::FlatState(Step* step)
   const Plan& plan = step_.plan_;
   for (size_t i = 0; i < plan.nodes.size(); ++i) {
     if (plan.nodes[i].expensive) by_rank_.push_back(static_cast<int32_t>(i));
+    if (plan.nodes[i].role == Role::kAsync) {
+      runs_.push_back(std::make_unique<AsyncRun>(step, this, &plan.nodes[i]));
+    }
   }
   dependencies_ = std::make_unique<std::atomic<int32_t>[]>(plan.nodes.size());
   uses_ = std::make_unique<std::atomic<int32_t>[]>(plan.slots.size());
@@ -42,19 +49,29 @@ void FlatState::run(StepContext* context) {
   int expensive = 0;
   const auto nodes = static_cast<int32_t>(step_.plan_.nodes.size());
   for (int32_t i = 0; i < nodes; ++i) {
-    if (step_.plan_.nodes[i].dependencies == 0) make_ready(i, &main_, &expensive);
+    if (step_.plan_.nodes[i].dependencies == 0) make_ready(i, &main_.ready, &expensive);
   }
   if (expensive > 1) offer_.add(expensive - 1);
+  Clock::time_point idle_since = Clock::now();
   while (true) {
-    work(&main_);
+    if (work(&main_)) idle_since = Clock::now();
     if (finished()) break;
     const uint32_t seen = pool_.events();
     if (finished()) break;
+    if (num_arrived_.load() > 0) {
+      offer_arrived();
+      continue;
+    }
     if (num_expensive_.load() > 0 || pool_.help()) continue;
     pool_.wait(seen, kPollInterval);
     if (!context->poll()) break;
+    if (waits_.load() > 0 && Clock::now() - idle_since >= kLongWait) {
+      idle_since = Clock::now();
+      tell_long_wait();
+    }
   }
   offer_.close();
+  if (waits_.load() > 0) cancel_waits();
 }
 
 void FlatState::reset(StepContext* context) {
@@ -70,6 +87,8 @@ void FlatState::reset(StepContext* context) {
   remaining_.store(static_cast<int32_t>(plan.nodes.size()), std::memory_order_relaxed);
   main_.context = context;
   main_.ready.clear();
+  num_arrived_.store(0, std::memory_order_relaxed);
+  arrived_.clear();
 }
 
 bool FlatState::finished() const { return step_.stopped() || remaining_.load() == 0; }
@@ -91,22 +110,29 @@ void FlatState::help() {
   idle_.push_back(worker);
 }
 
-void FlatState::work(Worker* worker) {
+// False where there was nothing to do.
+bool FlatState::work(Worker* worker) {
   int32_t done = 0;
   while (!step_.stopped()) {
     const int32_t i = next(worker);
     if (i < 0) break;
     const NodePlan& node = step_.plan_.nodes[i];
+    if (node.role == Role::kAsync) {
+      start(node);
+      continue;
+    }
     if (!worker->context->execute(node)) break;
     complete(node, worker);
     ++done;
   }
   const bool last = done > 0 && remaining_.fetch_sub(done) == done;
   if (last || step_.stopped()) pool_.wake_all();
+  return done > 0;
 }
 
 int32_t FlatState::next(Worker* worker) {
   std::vector<int32_t>& ready = worker->ready;
+  if (num_arrived_.load(std::memory_order_acquire) > 0) take_arrived(worker);
   const int32_t cheap = ready.empty() ? INT32_MAX : ready.front();
   if (num_expensive_.load(std::memory_order_acquire) > 0) {
     const int32_t expensive = take_expensive(cheap);
@@ -136,7 +162,7 @@ int32_t FlatState::take_expensive(int32_t before) {
   return -1;
 }
 
-void FlatState::make_ready(int32_t node, Worker* worker, int* expensive) {
+void FlatState::make_ready(int32_t node, std::vector<int32_t>* ready, int* expensive) {
   const NodePlan& planned = step_.plan_.nodes[node];
   if (planned.expensive) {
     num_expensive_.fetch_add(1);
@@ -144,24 +170,99 @@ void FlatState::make_ready(int32_t node, Worker* worker, int* expensive) {
                                            std::memory_order_release);
     ++*expensive;
   } else {
-    worker->ready.push_back(node);
-    std::push_heap(worker->ready.begin(), worker->ready.end(), std::greater<>());
+    ready->push_back(node);
+    std::push_heap(ready->begin(), ready->end(), std::greater<>());
   }
 }
 
-// Of what became ready this thread takes one itself; others are offered the rest.
-void FlatState::complete(const NodePlan& node, Worker* worker) {
+// Returns how many expensive nodes became ready.
+int FlatState::release_successors(const NodePlan& node, std::vector<int32_t>* ready) {
   const int32_t* successors = step_.plan_.successors.data() + node.first_successor;
   int expensive = 0;
   for (int32_t i = 0; i < node.num_successors; ++i) {
     const int32_t successor = successors[i];
     if (step_.plan_.nodes[successor].dependencies == 1 ||
         dependencies_[successor].fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      make_ready(successor, worker, &expensive);
+      make_ready(successor, ready, &expensive);
     }
   }
+  return expensive;
+}
+
+// Of what became ready this thread takes one itself; others are offered the rest.
+void FlatState::complete(const NodePlan& node, Worker* worker) {
+  const int expensive = release_successors(node, &worker->ready);
   const int others = worker->ready.empty() ? expensive - 1 : expensive;
   if (others > 0) offer_.add(others);
+}
+
+// --- asynchronous nodes ---
+
+void FlatState::start(const NodePlan& node) {
+  AsyncRun* run = runs_[node.rank].get();
+  waits_.fetch_add(1);
+  run->context_.begin_async(node);
+  static_cast<AsyncKernel*>(node.kernel)->start(run);
+}
+
+// Only the caller holds the offer: what became ready here is left for it, or for whoever runs nodes
+// of the step already.
+void FlatState::finish(AsyncRun* run) {
+  bool wake = step_.stopped();
+  if (!wake) {
+    run->context_.end_async(run->node_);
+    run->ready_.clear();
+    const int expensive = release_successors(run->node_, &run->ready_);
+    if (expensive > 0 || !run->ready_.empty()) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      arrived_.insert(arrived_.end(), run->ready_.begin(), run->ready_.end());
+      num_arrived_.fetch_add(static_cast<int32_t>(run->ready_.size()) + expensive);
+      wake = true;
+    }
+    if (remaining_.fetch_sub(1) == 1) wake = true;
+  }
+  if (wake) pool_.wake_all();
+  waits_.fetch_sub(1, std::memory_order_release);  // the last touch
+}
+
+void FlatState::take_arrived(Worker* worker) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (int32_t node : arrived_) {
+    worker->ready.push_back(node);
+    std::push_heap(worker->ready.begin(), worker->ready.end(), std::greater<>());
+  }
+  arrived_.clear();
+  num_arrived_.store(0);
+}
+
+// Of the expensive nodes that asynchronous ones made ready, all but one go to others.
+void FlatState::offer_arrived() {
+  const int expensive = num_expensive_.load();
+  if (expensive > 1) offer_.add(expensive - 1);
+}
+
+// Until every run has ended: one that is about to wait when the step fails is met a round later.
+void FlatState::cancel_waits() {
+  const Status over = error(StatusCode::kCancelled, "the step has ended");
+  while (waits_.load(std::memory_order_acquire) > 0) {
+    for (const auto& run : runs_) run->cancel(over);
+    if (waits_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
+  }
+}
+
+std::string FlatState::awaited() {
+  std::string text;
+  size_t count = 0;
+  for (const auto& run : runs_) {
+    if (!run->waits() || ++count > kNamedWaits) continue;
+    text += (text.empty() ? "" : ", ") + run->awaited();
+  }
+  return count <= kNamedWaits ? text : text + format(" and %zu more", count - kNamedWaits);
+}
+
+void FlatState::tell_long_wait() {
+  std::fprintf(stderr, "qanat: a step has waited %d s for %s\n",
+               static_cast<int>(kLongWait.count()), awaited().c_str());
 }
 
 }  // namespace qanat

@@ -3,18 +3,23 @@
 #define PACKAGES_CORE_NATIVE_EXECUTOR_FLAT_STATE_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "packages/core/native/device/thread_pool.h"
+#include "packages/core/native/executor/async_run.h"
 #include "packages/core/native/executor/plan.h"
 #include "packages/core/native/executor/step_context.h"
 
 namespace qanat {
 
 class Step;
+
+using Clock = std::chrono::steady_clock;
 
 // Counts down each node's dependencies. A cheap node runs on the thread that made it ready; an
 // expensive one goes to a set that idle threads of the pool take from, too. Of what it may run a
@@ -29,6 +34,11 @@ class FlatState {
   // How many uses of each value are left.
   std::atomic<int32_t>* uses() const { return uses_.get(); }
 
+  // The end of an asynchronous node, on whatever thread; the step may be over once it returns.
+  void finish(AsyncRun* run);
+  // What asynchronous nodes wait for, for people; "" where none does.
+  std::string awaited();
+
  private:
   // A thread's own list of ready cheap nodes: a heap, first of the plan on top.
   struct Worker {
@@ -38,12 +48,18 @@ class FlatState {
   };
 
   void reset(StepContext* context);
-  void work(Worker* worker);
+  bool work(Worker* worker);
   int32_t next(Worker* worker);
   int32_t take_expensive(int32_t before);
   void complete(const NodePlan& node, Worker* worker);
-  void make_ready(int32_t node, Worker* worker, int* expensive);
+  int release_successors(const NodePlan& node, std::vector<int32_t>* ready);
+  void make_ready(int32_t node, std::vector<int32_t>* ready, int* expensive);
   void help();
+  void start(const NodePlan& node);
+  void take_arrived(Worker* worker);
+  void offer_arrived();
+  void cancel_waits();
+  void tell_long_wait();
   bool finished() const;
 
   Step& step_;
@@ -60,6 +76,11 @@ class FlatState {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::mutex mutex_;
   std::vector<Worker*> idle_;  // guarded by mutex_
+
+  std::vector<std::unique_ptr<AsyncRun>> runs_;  // by rank
+  std::atomic<int32_t> waits_{0};                // runs that have begun and not ended
+  std::vector<int32_t> arrived_;                 // guarded by mutex_: nodes that they made ready
+  std::atomic<int32_t> num_arrived_{0};
 };
 
 }  // namespace qanat

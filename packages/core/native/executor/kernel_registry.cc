@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "packages/core/native/executor/host_kernels.h"
+
 namespace qanat {
 namespace {
 
@@ -65,7 +67,11 @@ bool ambiguous(const KernelDef& a, const KernelDef& b) {
 }  // namespace
 
 LoadedKernels& LoadedKernels::process() {
-  static LoadedKernels* const kernels = new LoadedKernels;
+  static LoadedKernels* const kernels = [] {
+    auto* made = new LoadedKernels;
+    if (!made->add_all(register_transfer_kernels).ok()) std::abort();
+    return made;
+  }();
   return *kernels;
 }
 

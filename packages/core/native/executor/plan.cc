@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "packages/core/native/executor/async_run.h"
 #include "packages/core/native/executor/frames.h"
 #include "packages/core/native/executor/kernel_registry.h"
 
@@ -45,6 +46,7 @@ class Planner {
     if (!status.ok()) return status;
     mark_uses();
     if (plan_->has_control_flow) {
+      if (plan_->num_async > 0) return waits_beside_branches();
       add_tokens();
       plan_->concurrent = plan_->num_expensive > 0;
     } else {
@@ -57,6 +59,15 @@ class Planner {
  private:
   int size() const { return static_cast<int>(graph_.nodes.size()); }
   bool is_constant(int node) const { return graph_.nodes[node].op == "Const"; }
+
+  Status waits_beside_branches() const {
+    const auto waits = [](const NodePlan& node) { return node.role == Role::kAsync; };
+    const auto first = std::find_if(plan_->nodes.begin(), plan_->nodes.end(), waits);
+    return error(StatusCode::kUnimplemented,
+                 "expected no op that may wait (of a queue, or a value of another device) in a step "
+                 "with branches or loops, got one",
+                 first->index);
+  }
 
   // The slot that a node of that frame finds a value in.
   int32_t slot(const Port& port, int frame) {
@@ -202,8 +213,13 @@ class Planner {
     status = runtime_->kernel(*def, node, &built);
     if (!status.ok()) return status;
     planned->kernel = built->kernel();
-    planned->expensive = (def->flags & kExpensive) != 0;
-    if (planned->expensive) planned->rank = plan_->num_expensive++;
+    if ((def->flags & kAsync) != 0) {
+      planned->role = Role::kAsync;
+      planned->rank = plan_->num_async++;
+    } else if ((def->flags & kExpensive) != 0) {
+      planned->expensive = true;
+      planned->rank = plan_->num_expensive++;
+    }
     plan_->kernels.push_back(std::move(built));
     return {};
   }

@@ -28,7 +28,7 @@ struct NodePlan {
   int32_t first_slot = 0, num_outputs = 0;          // in Plan::slots
   int32_t first_successor = 0, num_successors = 0;  // in Plan::successors, or in Plan::tokens
   int32_t dependencies = 0;                         // nodes it waits for
-  int32_t rank = 0;                                 // of an expensive node: how many come before it
+  int32_t rank = 0;   // of an expensive or asynchronous node: how many of its kind come before it
   int32_t place = 0;                                // among the nodes of its frame
   int32_t exit = 0;      // of an Exit: how many of its frame come before it
   int32_t entered = -1;  // of an Enter: the frame it leads to
@@ -107,6 +107,7 @@ struct Plan {
   std::vector<FetchPlan> fetches;
   std::vector<int32_t> targets;  // nodes to be run for their effect
   int32_t num_expensive = 0;
+  int32_t num_async = 0;
   bool concurrent = false;        // some two expensive nodes may run at the same time
   bool has_control_flow = false;  // values may be dead, nodes may run more than once
   std::vector<std::shared_ptr<BuiltKernel>> kernels;

@@ -59,24 +59,40 @@ Resources::~Resources() {
   for (const auto& [name, container] : containers_) unref_all(container);
 }
 
-Status Resources::variable(std::string_view container, std::string_view name, DType dtype,
-                           Variable** variable) {
+Status Resources::find_or_make(std::string_view container, std::string_view name, const char* kind,
+                               const std::function<Resource*()>& make, Resource** found) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto place = containers_.find(container);
   if (place == containers_.end()) place = containers_.try_emplace(std::string(container)).first;
-  auto found = place->second.find(name);
-  if (found == place->second.end()) {
-    auto* made = new Variable(std::string(name), dtype);
-    found = place->second.try_emplace(std::string(name), made).first;
+  auto entry = place->second.find(name);
+  if (entry == place->second.end()) {
+    entry = place->second.try_emplace(std::string(name), make()).first;
   }
-  if (found->second->dtype() != dtype) {
-    return error(
-        StatusCode::kInvalidArgument,
-        format("expected variable \"%s\" to be of %s, got one of %s", found->second->name().c_str(),
-               dtype_name(dtype), dtype_name(found->second->dtype())));
+  if (std::string_view(entry->second->kind()) != kind) {
+    return error(StatusCode::kInvalidArgument,
+                 format("expected \"%s\" to be a %s, got a %s of that name", entry->first.c_str(),
+                        kind, entry->second->kind()));
   }
-  *variable = found->second;
-  (*variable)->ref();
+  *found = entry->second;
+  (*found)->ref();
+  return {};
+}
+
+Status Resources::variable(std::string_view container, std::string_view name, DType dtype,
+                           Variable** variable) {
+  Resource* found = nullptr;
+  const auto make = [&] { return new Variable(std::string(name), dtype); };
+  Status status = find_or_make(container, name, Variable::kKind, make, &found);
+  if (!status.ok()) return status;
+  auto* held = static_cast<Variable*>(found);
+  if (held->dtype() != dtype) {
+    status = error(StatusCode::kInvalidArgument,
+                   format("expected variable \"%s\" to be of %s, got one of %s",
+                          held->name().c_str(), dtype_name(dtype), dtype_name(held->dtype())));
+    held->unref();
+    return status;
+  }
+  *variable = held;
   return {};
 }
 
@@ -93,7 +109,7 @@ void Resources::clear(std::string_view container) {
 }
 
 void Resources::unref_all(const Container& container) {
-  for (const auto& [name, variable] : container) variable->unref();
+  for (const auto& [name, resource] : container) resource->unref();
 }
 
 }  // namespace qanat

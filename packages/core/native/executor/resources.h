@@ -1,7 +1,8 @@
-// State that outlives steps: variables, by container and name.
+// State that outlives steps: variables, queues and the like, by container and name.
 #ifndef PACKAGES_CORE_NATIVE_EXECUTOR_RESOURCES_H_
 #define PACKAGES_CORE_NATIVE_EXECUTOR_RESOURCES_H_
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -18,9 +19,10 @@ namespace qanat {
 // shared writes to a copy, so nobody sees a value change that he has read.
 class Variable final : public Resource {
  public:
+  static constexpr const char* kKind = "variable";
+
   Variable(std::string name, DType dtype) : name_(std::move(name)), dtype_(dtype) {}
 
-  static constexpr const char* kKind = "variable";
   const char* kind() const override { return kKind; }
   const std::string& name() const { return name_; }
   DType dtype() const { return dtype_; }
@@ -51,15 +53,18 @@ class Resources {
   Resources(const Resources&) = delete;
   Resources& operator=(const Resources&) = delete;
 
-  // The variable, made without a value where there was none; the caller gets a reference of his
-  // own.
+  // The resource of that name, made where there was none; the caller gets a reference of his own.
+  // Fails where it is of another kind.
+  Status find_or_make(std::string_view container, std::string_view name, const char* kind,
+                      const std::function<Resource*()>& make, Resource** found);
+  // The variable, made without a value where there was none.
   Status variable(std::string_view container, std::string_view name, DType dtype,
                   Variable** variable);
   // Forgets what the container holds. Steps that run keep what they have.
   void clear(std::string_view container);
 
  private:
-  using Container = std::map<std::string, Variable*, std::less<>>;
+  using Container = std::map<std::string, Resource*, std::less<>>;
   static void unref_all(const Container& container);
 
   std::mutex mutex_;

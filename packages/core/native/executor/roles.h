@@ -19,6 +19,7 @@ enum class Role : uint8_t {
   kExit,
   kNextIteration,
   kControlTrigger,
+  kAsync,  // a kernel that waits without a thread
 };
 
 struct BuiltIn {

@@ -18,9 +18,10 @@ Step::Step(const Plan& plan, Runtime* runtime)
   }
   workplace_ = {slots_.data(), inputs_.data(), plan.inputs.data(), plan.slots.data()};
   for (Buffer& header : lent_) header.kind = BufferKind::kBorrowed;
+  const bool concurrent = plan.concurrent && runtime->pool().threads() > 1;
   if (plan.has_control_flow) {
     frames_ = std::make_unique<FrameState>(this);
-  } else if (plan.concurrent && runtime->pool().threads() > 1) {
+  } else if (concurrent || plan.num_async > 0) {
     flat_ = std::make_unique<FlatState>(this);
     workplace_.uses = flat_->uses();
   }
@@ -82,6 +83,13 @@ void Step::run_in_order() {
   }
 }
 
+Rendezvous* Step::rendezvous() {
+  if (options_->rendezvous != nullptr) return options_->rendezvous;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (own_rendezvous_ == nullptr) own_rendezvous_ = new LocalRendezvous;
+  return own_rendezvous_;
+}
+
 void Step::fail(Status status) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (stopped_.load(std::memory_order_relaxed)) return;
@@ -127,6 +135,7 @@ Status Step::collect_results() {
 }
 
 void Step::end() {
+  if (own_rendezvous_ != nullptr) std::exchange(own_rendezvous_, nullptr)->unref();
   if (stopped() || frames_ != nullptr) {
     for (size_t i = plan_.constants.size(); i < slots_.size(); ++i) slots_[i].reset(main_.cache());
   }

@@ -18,8 +18,6 @@
 
 namespace qanat {
 
-using Clock = std::chrono::steady_clock;
-
 struct StepOptions {
   std::optional<Clock::time_point> deadline;
   std::chrono::duration<double> time_limit{0};  // that led to the deadline, for messages
@@ -27,6 +25,8 @@ struct StepOptions {
   // Asked on the calling thread every so often: true ends the step as cancelled.
   bool (*interrupted)() = nullptr;
   StepTrace* trace = nullptr;  // gets every kernel's times
+  // Where the parts of a step meet that has others; null: this is all of it.
+  Rendezvous* rendezvous = nullptr;
 };
 
 // begin(); fill the arg()s; run(); move the results() out; end().
@@ -59,6 +59,7 @@ class Step {
 
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   void fail(Status status);
+  Rendezvous* rendezvous();
   void run_in_order();
   void check_results();
   Status collect_results();
@@ -72,14 +73,15 @@ class Step {
   std::vector<Tensor> results_;
   StepContext main_;
   Workplace workplace_;
-  std::unique_ptr<FlatState> flat_;     // where nodes may run at the same time
+  std::unique_ptr<FlatState> flat_;     // where nodes may run at the same time, or wait
   std::unique_ptr<FrameState> frames_;  // where there is control flow
   Clock::time_point next_signal_check_;
   bool signals_timed_ = false;
 
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;
-  Status failure_;  // guarded by mutex_; the first
+  Status failure_;                             // guarded by mutex_; the first
+  LocalRendezvous* own_rendezvous_ = nullptr;  // guarded by mutex_; where nobody gave one
 };
 
 }  // namespace qanat

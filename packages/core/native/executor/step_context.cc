@@ -108,10 +108,12 @@ bool StepContext::poll() {
   if (!options.deadline.has_value() && !signals) return true;
   const Clock::time_point now = Clock::now();
   if (options.deadline.has_value() && now >= *options.deadline) {
+    const std::string awaited = step_.flat_ != nullptr ? step_.flat_->awaited() : "";
     step_.fail(error(
         StatusCode::kDeadlineExceeded,
-        format("expected the step to end within %g s, got no end", options.time_limit.count()),
-        node_ == nullptr ? -1 : node_->index));
+        format("expected the step to end within %g s, got no end", options.time_limit.count()) +
+            (awaited.empty() ? "" : ": it waits for " + awaited),
+        node_ == nullptr || !awaited.empty() ? -1 : node_->index));
     return false;
   }
   if (!signals) return true;
@@ -137,6 +139,66 @@ void StepContext::fail(StatusCode code, const char* message) {
 bool StepContext::fail_with(const Status& status) {
   if (!status.ok()) fail(status.code, status.message.c_str());
   return status.ok();
+}
+
+// --- the host's own kernels ---
+
+Rendezvous& StepContext::rendezvous() { return *step_.rendezvous(); }
+
+bool StepContext::share_input(int i, Tensor* value) {
+  const Tensor& input = input_slot(i);
+  if (input.buffer->kind != BufferKind::kBorrowed) {
+    *value = input;
+    return true;
+  }
+  return input.copy_to(value, &allocator_) ||
+         fail_with(exhausted(input.view.dtype, input.view.shape));
+}
+
+Resource* StepContext::resource(int handle, const char* kind) {
+  const TensorView& view = input(handle);
+  if (view.dtype != DType::kResource || view.num_elements() != 1 ||
+      *view.as<Resource*>() == nullptr) {
+    failf(StatusCode::kInvalidArgument, "expected input %d to be a %s's handle, got none", handle,
+          kind);
+    return nullptr;
+  }
+  Resource* found = *view.as<Resource*>();
+  if (std::string_view(found->kind()) == kind) return found;
+  failf(StatusCode::kInvalidArgument, "expected input %d to be a %s's handle, got a %s's", handle,
+        kind, found->kind());
+  return nullptr;
+}
+
+Resource* StepContext::output_resource(int i, std::string_view container, std::string_view name,
+                                       const char* kind, const std::function<Resource*()>& make) {
+  Resource* made = nullptr;
+  if (!fail_with(step_.runtime_.resources().find_or_make(container, name, kind, make, &made))) {
+    return nullptr;
+  }
+  return output_resource(i, made) ? made : nullptr;
+}
+
+void StepContext::set_output(int i, Tensor value) {
+  const DType dtype = output_dtype(i);
+  if (value.buffer == nullptr || value.view.dtype != dtype) {
+    return failf(StatusCode::kInternal, "expected a value of %s for output %d, got %s",
+                 dtype_name(dtype), i, dtype_name(value.view.dtype));
+  }
+  output_slot(i) = std::move(value);
+}
+
+void StepContext::begin_async(const NodePlan& node) {
+  node_ = &node;
+  at_ = step_.workplace_;
+  failed_ = false;
+  inputs_ = at_.views + node.first_input;
+  num_inputs_ = node.num_inputs;
+}
+
+void StepContext::end_async(const NodePlan& node) {
+  release_inputs(node);
+  if (node.drops_outputs) drop_outputs(node);
 }
 
 Tensor& StepContext::input_slot(int i) { return at_.slots[at_.edges[node_->first_input + i].slot]; }
@@ -221,16 +283,9 @@ Parallel& StepContext::parallel() { return step_.runtime_.pool(); }
 
 bool StepContext::output_variable(int i, std::string_view container, std::string_view name,
                                   DType dtype) {
-  TensorView* handle = output(i, Shape());
-  if (handle == nullptr) return false;
-  if (handle->dtype != DType::kResource) {
-    fail(StatusCode::kInternal, "expected a resource output for a variable's handle");
-    return false;
-  }
   Variable* made = nullptr;
-  if (!fail_with(step_.runtime_.resources().variable(container, name, dtype, &made))) return false;
-  *handle->as<Resource*>() = made;
-  return true;
+  return fail_with(step_.runtime_.resources().variable(container, name, dtype, &made)) &&
+         output_resource(i, made);
 }
 
 Variable* StepContext::variable(int handle) {

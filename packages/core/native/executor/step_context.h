@@ -3,6 +3,8 @@
 #define PACKAGES_CORE_NATIVE_EXECUTOR_STEP_CONTEXT_H_
 
 #include <atomic>
+#include <functional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "packages/core/native/executor/resources.h"
 #include "packages/core/native/kernel/kernel.h"
 #include "packages/core/native/memory/allocator.h"
+#include "packages/core/native/rendezvous/rendezvous.h"
 
 namespace qanat {
 
@@ -71,10 +74,25 @@ class StepContext final : public KernelContext {
   KeptValue* keep_new(DType dtype, const Shape& shape) override;
   bool output_kept(int i, KeptValue* value) override;
 
-  // For kernels of this host that keep values beyond compute(): input i with a share in its buffer;
-  // output i, of the planned type.
+  // Input i with a share in its buffer, which may be lent.
   Tensor share_input(int i) { return input_slot(i); }
-  void give_output(int i, Tensor value) { output_slot(i) = std::move(value); }
+
+  // What only the host's own kernels see. Those that return a bool or a pointer have said why where
+  // it is false or null.
+  bool fail_with(const Status& status);
+  Rendezvous& rendezvous();
+  // Input i as a value that may outlive the step.
+  bool share_input(int i, Tensor* value);
+  // The resource whose handle input i is, of that kind.
+  Resource* resource(int handle, const char* kind);
+  // Output i becomes the handle of a resource, in `container` and made where there was none.
+  Resource* output_resource(int i, std::string_view container, std::string_view name,
+                            const char* kind, const std::function<Resource*()>& make);
+  // Output i, of the planned type.
+  void set_output(int i, Tensor value);
+  // Around an asynchronous node, on whatever threads.
+  void begin_async(const NodePlan& node);
+  void end_async(const NodePlan& node);
 
  private:
   bool run_kernel(const NodePlan& node);
@@ -88,7 +106,6 @@ class StepContext final : public KernelContext {
   bool last_use(const InputPlan& edge) const;
   // Whether input i's value dies with this node and nobody else holds its buffer.
   bool reusable(int i);
-  bool fail_with(const Status& status);
   Variable* variable(int handle);
   bool variables(const int* handles, int count);
 

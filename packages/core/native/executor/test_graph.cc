@@ -17,6 +17,14 @@ NodeDef def(const std::string& op, std::vector<DType> outputs = {DType::kFloat32
   return made;
 }
 
+NodeDef transfer(const std::string& op, std::vector<DType> outputs, const std::string& tensor) {
+  NodeDef made = def(op, std::move(outputs));
+  made.attrs["tensor_name"] = tensor;
+  made.attrs["send_device"] = std::string("/job:here");
+  made.attrs["recv_device"] = std::string("/job:there");
+  return made;
+}
+
 }  // namespace
 
 int TestGraph::node(NodeDef made, const std::vector<int>& inputs, std::vector<int> controls) {
@@ -136,6 +144,14 @@ int TestGraph::next_iteration(Port value) { return on("NextIteration", {value});
 
 int TestGraph::control_trigger(std::vector<int> controls) {
   return node(def("ControlTrigger", {}), {}, std::move(controls));
+}
+
+int TestGraph::send(const std::string& tensor, int value) {
+  return node(transfer("_Send", {}, tensor), {value});
+}
+
+int TestGraph::receive(const std::string& tensor, std::vector<int> controls) {
+  return node(transfer("_Recv", {DType::kFloat32}, tensor), {}, std::move(controls));
 }
 
 std::shared_ptr<Runtime> test_runtime(int threads) {

@@ -30,6 +30,8 @@ class TestGraph {
   int read(int handle, std::vector<int> controls = {});
   int assign(int handle, int value, std::vector<int> controls = {});
   int assign_add(std::vector<int> handles, int delta, std::vector<int> controls = {});
+  int send(const std::string& tensor, int value);
+  int receive(const std::string& tensor, std::vector<int> controls = {});
 
   // Control flow, of float32 but for predicates. A port is (node, output).
   int less(int x, int y);

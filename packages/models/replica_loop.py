@@ -1,0 +1,77 @@
+"""The steps of one worker among several."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import numpy as np
+
+import qanat as qn
+from qanat.models.classifier import Classifier
+from qanat.models.dataset import Examples
+from qanat.models.replica import Replica
+from qanat.models.training_loop import DivergedError, History
+
+
+def train_replica(
+    session: qn.Session,
+    classifier: Classifier,
+    examples: Examples,
+    replica: Replica,
+    *,
+    until: int,
+    batch_size: int,
+    seed: int,
+    save_every: int,
+    save: Callable[[int], None],
+    history: History,
+) -> None:
+    """Runs steps until the workers together have brought the global step to `until`.
+
+    Of each epoch's batches a worker takes every n-th, where n is the number of workers.
+
+    Args:
+        session: with all variables initialized or restored.
+        until: the global step to end at.
+        save_every: how many global steps lie between calls of `save`, which only the chief makes.
+        save: called with the global step.
+        history: gets the measurements of each step.
+
+    Raises:
+        DivergedError: the loss is not finite.
+    """
+    run = session.prepare(
+        [classifier.loss, classifier.correct, classifier.global_step, classifier.train],
+        [classifier.images, classifier.labels],
+    )
+    step = int(session.run(classifier.global_step))
+    saved = step // save_every
+    for batch in _share(examples, batch_size, seed, replica, step):
+        if step >= until:
+            break
+        loss, correct, step, _ = run(batch.images, batch.labels)
+        step = int(step) + 1
+        if not np.isfinite(loss):
+            raise DivergedError(f"the loss is {loss} at step {step}: try a smaller rate")
+        history.steps.append(step)
+        history.losses.append(float(loss))
+        history.accuracies.append(int(correct) / batch_size)
+        if replica.is_chief and step // save_every > saved:
+            saved = step // save_every
+            save(step)
+    if replica.is_chief:
+        save(int(session.run(classifier.global_step)))
+
+
+def _share(
+    examples: Examples, batch_size: int, seed: int, replica: Replica, step: int
+) -> Iterator[Examples]:
+    """This worker's batches, from about where the global step is."""
+    batches = len(examples) // batch_size
+    steps_before = step if replica.sync else step // replica.workers
+    epoch, first = divmod(steps_before * replica.workers, batches)
+    for number in count(epoch):
+        skip = first if number == epoch else 0
+        order = examples.shuffled_batches(batch_size, seed, number, skip=skip)
+        for place, batch in enumerate(order, skip):
+            if place % replica.workers == replica.index:
+                yield batch
