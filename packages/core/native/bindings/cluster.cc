@@ -53,11 +53,40 @@ PyConnection* open_connection(int socket, const std::string& peer, uint64_t inca
   return made.release();
 }
 
+// An executable and the Python functions that are kernels of its nodes.
+struct WithFunctions {
+  std::shared_ptr<Executable> executable;
+  PyObject* functions;  // a list
+
+  WithFunctions(std::shared_ptr<Executable> made, nb::list held)
+      : executable(std::move(made)), functions(held.release().ptr()) {}
+  ~WithFunctions() {
+    executable.reset();
+    if (!Py_IsInitialized()) return;
+    nb::gil_scoped_acquire gil;
+    Py_DECREF(functions);
+  }
+};
+
+// The same executable, which now keeps the functions alive that are attrs of its nodes.
+std::shared_ptr<Executable> with_functions(std::shared_ptr<Executable> executable,
+                                           nb::sequence nodes) {
+  nb::list functions;
+  for (nb::handle node : nodes) {
+    nb::dict attrs = nb::cast<nb::dict>(node[4]);
+    if (attrs.contains("python_function")) functions.append(attrs["python_function"][1]);
+  }
+  if (functions.size() == 0) return executable;
+  Executable* const whole = executable.get();
+  auto kept = std::make_shared<WithFunctions>(std::move(executable), std::move(functions));
+  return {std::move(kept), whole};
+}
+
 uint64_t add_executable(PyTask& self, uint64_t session, nb::sequence nodes, nb::sequence fetches,
                         nb::sequence targets) {
   std::shared_ptr<Executable> executable;
   raise_if_failed(self.task->compile(session, read_graph(nodes, fetches, targets), &executable));
-  return self.task->add(session, std::move(executable));
+  return self.task->add(session, with_functions(std::move(executable), nodes));
 }
 
 // What ClusterExecutable is for Python: it also knows which values of which part are fetched.
@@ -71,7 +100,8 @@ class PyClusterExecutable {
   std::unique_ptr<ClusterExecutable> executable;
   std::vector<Fetch> fetches;
 
-  nb::list run(nb::handle feeds, double deadline_s, const Cancellation* cancellation);
+  nb::list run(nb::handle feeds, double deadline_s, const Cancellation* cancellation,
+               nb::handle trace);
 
  private:
   std::vector<std::vector<Token>> remote_feeds(nb::handle feeds);
@@ -91,7 +121,11 @@ std::vector<std::vector<Token>> PyClusterExecutable::remote_feeds(nb::handle fee
 }
 
 nb::list PyClusterExecutable::run(nb::handle feeds, double deadline_s,
-                                  const Cancellation* cancellation) {
+                                  const Cancellation* cancellation, nb::handle trace) {
+  if (!trace.is_none()) {
+    raise(error(StatusCode::kUnimplemented,
+                "expected a step of this process alone to trace, got one of a cluster"));
+  }
   std::vector<nb::object> lent;  // outlives the lease
   std::optional<Executable::Lease> lease;
   Step* local = nullptr;
@@ -143,6 +177,7 @@ PyClusterExecutable* make_executable(PyTask* task, nb::handle local, nb::sequenc
     GraphDef graph = read_graph(nb::cast<nb::sequence>(nodes), nb::cast<nb::sequence>(outputs),
                                 nb::cast<nb::sequence>(targets));
     raise_if_failed(task->task->compile(nb::cast<uint64_t>(local[0]), std::move(graph), &own));
+    own = with_functions(std::move(own), nb::cast<nb::sequence>(nodes));
   }
   std::vector<RemotePart> parts;
   for (nb::handle remote : remotes) parts.push_back(read_remote(remote));
@@ -206,7 +241,7 @@ void add_cluster(nb::module_& module) {
       .def(nb::new_(&make_executable), nb::arg("task").none(), nb::arg("local").none(),
            nb::arg("remotes"), nb::arg("fetches"))
       .def("run", &PyClusterExecutable::run, nb::arg("feeds"), nb::arg("deadline_s") = 0.0,
-           nb::arg("cancellation") = nb::none());
+           nb::arg("cancellation") = nb::none(), nb::arg("trace") = nb::none());
 }
 
 }  // namespace qanat

@@ -51,7 +51,8 @@ void fail(StepContext& step, nb::python_error& error) {
 }
 
 // Calls a function (*inputs) -> list of output arrays. Only the call holds the interpreter's lock.
-// The Executable's Python object keeps the function, where the garbage collector sees it.
+// Whoever compiles keeps the function: the Executable's Python object, where the garbage collector
+// sees it, or `with_functions` for a part of a cluster's step.
 class PythonKernel final : public Kernel {
  public:
   explicit PythonKernel(KernelInit& init)
