@@ -200,5 +200,6 @@ class ClusterExecutable:
         feeds: Sequence[Any],
         deadline_s: float = 0.0,
         cancellation: Cancellation | None = None,
+        trace: None = None,
     ) -> list[Any]:
         """As `Executable.run`."""
