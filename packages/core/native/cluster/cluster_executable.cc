@@ -72,15 +72,15 @@ Status ClusterExecutable::run(const StepOptions& options, Step* local,
 void ClusterExecutable::ask(uint64_t step, const std::shared_ptr<Shared>& shared, size_t part,
                             std::vector<Token> feeds) {
   const RemotePart& remote = remotes_[part];
-  Frame frame;
-  frame.type = FrameType::kRun;
+  Message frame;
+  frame.type = MessageType::kRun;
   frame.step = step;
   frame.tokens = std::move(feeds);
   BodyWriter body(&frame.body);
   body.number(remote.executable);
   for (const auto& feed : remote.feeds) body.number(static_cast<uint64_t>(feed.index));
   auto reply = [shared, part, connection = remote.connection, first_node = remote.first_node,
-                local = local_](const Status& status, Frame* answer) {
+                local = local_](const Status& status, Message* answer) {
     if (status.ok()) {
       std::lock_guard<std::mutex> lock(shared->mutex);
       shared->results[part] = std::move(answer->tokens);
@@ -146,8 +146,8 @@ void ClusterExecutable::wait(const StepOptions& options, Shared* shared) {
 void ClusterExecutable::abort(uint64_t step, const Status& status, Shared* shared) {
   if (task_ != nullptr) task_->abort(step, status);
   for (const RemotePart& remote : remotes_) {
-    Frame frame;
-    frame.type = FrameType::kAbort;
+    Message frame;
+    frame.type = MessageType::kAbort;
     frame.step = step;
     BodyWriter(&frame.body).status(status);
     remote.connection->send(std::move(frame));

@@ -7,9 +7,9 @@
 namespace qanat {
 namespace {
 
-Frame reply_to(uint64_t call, const Status& status) {
-  Frame frame;
-  frame.type = FrameType::kReply;
+Message reply_to(uint64_t call, const Status& status) {
+  Message frame;
+  frame.type = MessageType::kReply;
   frame.call = call;
   BodyWriter(&frame.body).status(status);
   return frame;
@@ -38,7 +38,7 @@ class Gift final : public Waiter {
   ~Gift() = default;
 
   void wake(const Status& status, std::span<Token> tokens) override {
-    Frame frame = reply_to(call_, status);
+    Message frame = reply_to(call_, status);
     for (Token& token : tokens) frame.tokens.push_back(std::move(token));
     connection_->send(std::move(frame));
     if (status.ok()) steps_.fetched(step_);
@@ -62,12 +62,12 @@ Status greet(const std::shared_ptr<Connection>& connection, uint64_t incarnation
     Status status;
   };
   auto answer = std::make_shared<Answer>();
-  Frame frame;
-  frame.type = FrameType::kHello;
+  Message frame;
+  frame.type = MessageType::kHello;
   BodyWriter body(&frame.body);
   body.number(incarnation);
   body.number(session);
-  connection->call(std::move(frame), answer.get(), [answer](const Status& status, Frame*) {
+  connection->call(std::move(frame), answer.get(), [answer](const Status& status, Message*) {
     std::lock_guard<std::mutex> lock(answer->mutex);
     answer->status = status;
     answer->is_given = true;
@@ -181,33 +181,33 @@ void Task::abort(uint64_t step, const Status& status) {
     for (const auto& [name, connection] : peers_) peers.push_back(connection);
   }
   for (const auto& connection : peers) {
-    Frame frame;
-    frame.type = FrameType::kAbort;
+    Message frame;
+    frame.type = MessageType::kAbort;
     frame.step = step;
     BodyWriter(&frame.body).status(status);
     connection->send(std::move(frame));
   }
 }
 
-void Task::handle(const std::shared_ptr<Connection>& connection, Frame frame) {
+void Task::handle(const std::shared_ptr<Connection>& connection, Message frame) {
   switch (frame.type) {
-    case FrameType::kHello:
+    case MessageType::kHello:
       return hello(connection, frame);
-    case FrameType::kRun:
+    case MessageType::kRun:
       return run(connection, std::move(frame));
-    case FrameType::kReceive:
+    case MessageType::kReceive:
       return give(connection, frame);
-    case FrameType::kAbort: {
+    case MessageType::kAbort: {
       const Status status = BodyReader(frame.body).status();
       if (!status.ok()) abort(frame.step, status);
       return;
     }
-    case FrameType::kReply:
+    case MessageType::kReply:
       return;
   }
 }
 
-void Task::hello(const std::shared_ptr<Connection>& connection, const Frame& frame) {
+void Task::hello(const std::shared_ptr<Connection>& connection, const Message& frame) {
   BodyReader body(frame.body);
   const uint64_t incarnation = body.number(), session = body.number();
   Status status;
@@ -222,7 +222,7 @@ void Task::hello(const std::shared_ptr<Connection>& connection, const Frame& fra
   connection->send(reply_to(frame.call, status));
 }
 
-void Task::run(const std::shared_ptr<Connection>& connection, Frame frame) {
+void Task::run(const std::shared_ptr<Connection>& connection, Message frame) {
   BodyReader body(frame.body);
   const uint64_t number = body.number();
   std::shared_ptr<Executable> executable;
@@ -239,18 +239,18 @@ void Task::run(const std::shared_ptr<Connection>& connection, Frame frame) {
   if (is_brief(executable->plan())) {
     return connection->send(run_part(connection.get(), std::move(frame), executable.get()));
   }
-  auto shared = std::make_shared<Frame>(std::move(frame));
+  auto shared = std::make_shared<Message>(std::move(frame));
   threads_.run([this, connection, shared, executable = std::move(executable)] {
     connection->send(run_part(connection.get(), std::move(*shared), executable.get()));
   });
 }
 
-Frame Task::run_part(const void* starter, Frame frame, Executable* executable) {
+Message Task::run_part(const void* starter, Message frame, Executable* executable) {
   Status status;
   StepTable::EntryPtr entry = steps_.start(frame.step, starter, nullptr, &status);
   if (entry == nullptr) return reply_to(frame.call, status);
   auto* rendezvous = new TaskRendezvous(this, frame.step, entry);
-  Frame reply;
+  Message reply;
   {
     const Plan& plan = executable->plan();
     Executable::Lease step(executable);
@@ -277,7 +277,7 @@ Frame Task::run_part(const void* starter, Frame frame, Executable* executable) {
   return reply;
 }
 
-void Task::give(const std::shared_ptr<Connection>& connection, const Frame& frame) {
+void Task::give(const std::shared_ptr<Connection>& connection, const Message& frame) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (is_closed_) return;

@@ -54,7 +54,7 @@ class Task final : public ConnectionHandler, public std::enable_shared_from_this
   // Tells the tasks that values are fetched from that the step is over.
   void abort(uint64_t step, const Status& status);
 
-  void handle(const std::shared_ptr<Connection>& connection, Frame frame) override;
+  void handle(const std::shared_ptr<Connection>& connection, Message frame) override;
   void closed(const std::shared_ptr<Connection>& connection) override;
 
  private:
@@ -63,10 +63,10 @@ class Task final : public ConnectionHandler, public std::enable_shared_from_this
     std::shared_ptr<Executable> executable;
   };
 
-  void hello(const std::shared_ptr<Connection>& connection, const Frame& frame);
-  void run(const std::shared_ptr<Connection>& connection, Frame frame);
-  Frame run_part(const void* starter, Frame frame, Executable* executable);
-  void give(const std::shared_ptr<Connection>& connection, const Frame& frame);
+  void hello(const std::shared_ptr<Connection>& connection, const Message& frame);
+  void run(const std::shared_ptr<Connection>& connection, Message frame);
+  Message run_part(const void* starter, Message frame, Executable* executable);
+  void give(const std::shared_ptr<Connection>& connection, const Message& frame);
 
   const std::string name_;
   const uint64_t incarnation_;

@@ -32,11 +32,11 @@ void TaskRendezvous::receive(const TransferKey& key, Waiter* waiter) {
       used_.push_back(connection);
     }
   }
-  Frame frame;
-  frame.type = FrameType::kReceive;
+  Message frame;
+  frame.type = MessageType::kReceive;
   frame.step = step_;
   frame.body = key.str();
-  connection->call(std::move(frame), waiter, [waiter](const Status& status, Frame* reply) {
+  connection->call(std::move(frame), waiter, [waiter](const Status& status, Message* reply) {
     if (!status.ok()) return waiter->wake(status, {});
     waiter->wake({}, reply->tokens);
   });

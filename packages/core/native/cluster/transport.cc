@@ -39,7 +39,7 @@ bool Connection::is_open() {
   return closed_.ok();
 }
 
-void Connection::send(Frame frame) {
+void Connection::send(Message frame) {
   OutgoingFrame outgoing(std::move(frame));
   std::lock_guard<std::mutex> lock(write_mutex_);
   if (queue_.empty()) {
@@ -50,7 +50,7 @@ void Connection::send(Frame frame) {
   queue_.push_back(std::move(outgoing));
 }
 
-void Connection::call(Frame frame, const void* owner, Reply reply) {
+void Connection::call(Message frame, const void* owner, Reply reply) {
   Status closed;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -101,7 +101,7 @@ void Connection::fail_calls() {
 }
 
 void Connection::readable() {
-  Frame frame;
+  Message frame;
   while (true) {
     switch (reader_.read(socket_, &frame)) {
       case FrameReader::Outcome::kFrame:
@@ -119,8 +119,8 @@ void Connection::readable() {
   }
 }
 
-void Connection::dispatch(Frame frame) {
-  if (frame.type != FrameType::kReply) {
+void Connection::dispatch(Message frame) {
+  if (frame.type != MessageType::kReply) {
     if (auto handler = handler_.lock()) handler->handle(shared_from_this(), std::move(frame));
     return;
   }

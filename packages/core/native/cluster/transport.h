@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "packages/core/native/cluster/frame.h"
+#include "packages/core/native/cluster/message.h"
 
 namespace qanat {
 
@@ -30,14 +30,14 @@ class ConnectionHandler {
  public:
   virtual ~ConnectionHandler() = default;
   // A frame that is no reply.
-  virtual void handle(const std::shared_ptr<Connection>& connection, Frame frame) = 0;
+  virtual void handle(const std::shared_ptr<Connection>& connection, Message frame) = 0;
   virtual void closed(const std::shared_ptr<Connection>& connection) = 0;
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   // Called once, with the reply or with the failure of the connection, never under a lock.
-  using Reply = std::function<void(const Status&, Frame*)>;
+  using Reply = std::function<void(const Status&, Message*)>;
 
   // Owns the socket. `peer` is how errors name the other end.
   Connection(Transport* transport, int socket, std::string peer,
@@ -50,9 +50,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_open();
 
   // Drops the frame where the connection is closed.
-  void send(Frame frame);
+  void send(Message frame);
   // Sends a frame that is replied to. `owner` is whom forget() forgets.
-  void call(Frame frame, const void* owner, Reply reply);
+  void call(Message frame, const void* owner, Reply reply);
   // The calls of an owner are not replied to any more; false where there is none: its reply is
   // being given, or was.
   bool forget(const void* owner);
@@ -69,7 +69,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void readable();
   void writable();
-  void dispatch(Frame frame);
+  void dispatch(Message frame);
   void fail_calls();
 
   Transport& transport_;

@@ -1,4 +1,4 @@
-#include "packages/core/native/cluster/frame.h"
+#include "packages/core/native/cluster/message.h"
 
 #include <sys/socket.h>
 
@@ -18,7 +18,7 @@ constexpr size_t kPartsAtOnce = 64;
 
 struct WireHeader {
   uint32_t magic = kMagic;
-  FrameType type = FrameType::kReply;
+  MessageType type = MessageType::kReply;
   uint8_t unused[3] = {};
   uint64_t call = 0, step = 0;
   uint32_t body_size = 0, num_tokens = 0;
@@ -92,7 +92,7 @@ Status BodyReader::status() {
 
 // --- out ---
 
-OutgoingFrame::OutgoingFrame(Frame frame) : tokens_(std::move(frame.tokens)) {
+OutgoingFrame::OutgoingFrame(Message frame) : tokens_(std::move(frame.tokens)) {
   WireHeader header;
   header.type = frame.type;
   header.call = frame.call;
@@ -158,7 +158,7 @@ bool OutgoingFrame::write(int socket) {
 
 FrameReader::FrameReader() : buffer_(kBufferBytes) {}
 
-FrameReader::Outcome FrameReader::read(int socket, Frame* frame) {
+FrameReader::Outcome FrameReader::read(int socket, Message* frame) {
   while (true) {
     if (parse(frame)) return Outcome::kFrame;
     if (!problem_.empty()) return Outcome::kBroken;
@@ -192,7 +192,7 @@ bool FrameReader::broken(std::string why) {
 }
 
 // True where a frame is complete; false where more is to be read, or something is wrong.
-bool FrameReader::parse(Frame* frame) {
+bool FrameReader::parse(Message* frame) {
   if (part_ == Part::kHeader && !parse_header()) return false;
   if (part_ == Part::kHead && !parse_head()) return false;
   while (token_ < num_tokens_) {
@@ -206,7 +206,7 @@ bool FrameReader::parse(Frame* frame) {
     if (token_ < num_tokens_ && !begin_tensor()) return false;
   }
   part_ = Part::kHeader;
-  *frame = std::exchange(frame_, Frame());
+  *frame = std::exchange(frame_, Message());
   return true;
 }
 
@@ -214,8 +214,8 @@ bool FrameReader::parse_header() {
   WireHeader header;
   if (buffered() < sizeof(header)) return false;
   std::memcpy(&header, buffer_.data() + begin_, sizeof(header));
-  if (header.magic != kMagic || header.type < FrameType::kHello ||
-      header.type > FrameType::kAbort || header.body_size > kMaxBody ||
+  if (header.magic != kMagic || header.type < MessageType::kHello ||
+      header.type > MessageType::kAbort || header.body_size > kMaxBody ||
       header.num_tokens > kMaxTokens) {
     return broken("expected a frame, got other bytes: is that another program?");
   }

@@ -3,8 +3,8 @@
 // A frame is a header, a body and tokens. Tensors travel as their raw bytes, from the sender's
 // buffer to the socket and from the socket into the receiver's: nothing is copied in between, and
 // nothing limits a frame's size. Numbers are little-endian, as those of all targets are.
-#ifndef PACKAGES_CORE_NATIVE_CLUSTER_FRAME_H_
-#define PACKAGES_CORE_NATIVE_CLUSTER_FRAME_H_
+#ifndef PACKAGES_CORE_NATIVE_CLUSTER_MESSAGE_H_
+#define PACKAGES_CORE_NATIVE_CLUSTER_MESSAGE_H_
 
 #include <sys/uio.h>
 
@@ -17,7 +17,7 @@
 
 namespace qanat {
 
-enum class FrameType : uint8_t {
+enum class MessageType : uint8_t {
   kHello = 1,  // opens a connection: incarnation of the callee, session
   kRun,        // run your part of the step: executable, indices of the fed values; tokens: these
   kReceive,    // give me a value of the step: its key
@@ -25,8 +25,8 @@ enum class FrameType : uint8_t {
   kAbort,      // the step is over: why. No reply
 };
 
-struct Frame {
-  FrameType type = FrameType::kReply;
+struct Message {
+  MessageType type = MessageType::kReply;
   uint64_t call = 0;  // what a reply belongs to
   uint64_t step = 0;
   std::string body;
@@ -71,7 +71,7 @@ class BodyReader {
 // A frame on its way out: the memory that a socket still has to take.
 class OutgoingFrame {
  public:
-  explicit OutgoingFrame(Frame frame);
+  explicit OutgoingFrame(Message frame);
 
   bool done() const { return part_ == parts_.size(); }
   // Writes until all is written (done()) or the socket takes no more. False where it is broken.
@@ -96,13 +96,13 @@ class FrameReader {
 
   // Reads on until there is a frame (then it is in *frame), or the socket has no more for now.
   // Broken is a socket that fails or says what no frame says: problem() tells.
-  Outcome read(int socket, Frame* frame);
+  Outcome read(int socket, Message* frame);
   const std::string& problem() const { return problem_; }
 
  private:
   enum class Part { kHeader, kHead, kTensor };
 
-  bool parse(Frame* frame);
+  bool parse(Message* frame);
   bool parse_header();
   bool parse_head();
   bool begin_tensor();
@@ -113,7 +113,7 @@ class FrameReader {
   std::vector<char> buffer_;
   size_t begin_ = 0, end_ = 0;  // of what was read and not yet used
   Part part_ = Part::kHeader;
-  Frame frame_;
+  Message frame_;
   uint32_t body_size_ = 0, num_tokens_ = 0;
   struct Expected {
     uint64_t bytes = 0;
@@ -128,4 +128,4 @@ class FrameReader {
 
 }  // namespace qanat
 
-#endif  // PACKAGES_CORE_NATIVE_CLUSTER_FRAME_H_
+#endif  // PACKAGES_CORE_NATIVE_CLUSTER_MESSAGE_H_

@@ -1,5 +1,5 @@
 // Frames through a pair of sockets: what goes in comes out, and nothing that is read is trusted.
-#include "packages/core/native/cluster/frame.h"
+#include "packages/core/native/cluster/message.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -40,19 +40,19 @@ Token texts() {
 }
 
 // Sends frames from one end while the other reads.
-std::vector<Frame> through(std::vector<Frame> frames) {
+std::vector<Message> through(std::vector<Message> frames) {
   Pair pair;
   const size_t count = frames.size();
   std::thread writer([&] {
-    for (Frame& frame : frames) {
+    for (Message& frame : frames) {
       OutgoingFrame outgoing(std::move(frame));
       while (!outgoing.done()) CHECK(outgoing.write(pair.ends[0]));
     }
   });
-  std::vector<Frame> got;
+  std::vector<Message> got;
   FrameReader reader;
   while (got.size() < count) {
-    Frame frame;
+    Message frame;
     const auto outcome = reader.read(pair.ends[1], &frame);
     CHECK(outcome == FrameReader::Outcome::kFrame || outcome == FrameReader::Outcome::kWait);
     if (outcome == FrameReader::Outcome::kFrame) got.push_back(std::move(frame));
@@ -66,7 +66,7 @@ FrameReader::Outcome read_bytes(const std::string& bytes) {
   Pair pair;
   CHECK_EQ(write(pair.ends[0], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   FrameReader reader;
-  Frame frame;
+  Message frame;
   return reader.read(pair.ends[1], &frame);
 }
 
@@ -89,8 +89,8 @@ std::string tensor(DType dtype, uint8_t rank, uint64_t bytes, int64_t dim) {
 }
 
 TEST(frames_arrive_as_they_were_sent) {
-  std::vector<Frame> frames(3);
-  frames[0].type = FrameType::kRun;
+  std::vector<Message> frames(3);
+  frames[0].type = MessageType::kRun;
   frames[0].call = 7;
   frames[0].step = uint64_t{1} << 63;
   frames[0].body = "body";
@@ -98,8 +98,8 @@ TEST(frames_arrive_as_they_were_sent) {
   frames[1].tokens.push_back(texts());
   frames[2].tokens.push_back({{}, true});
   frames[2].tokens.push_back(numbers(5));
-  const std::vector<Frame> got = through(std::move(frames));
-  CHECK(got[0].type == FrameType::kRun);
+  const std::vector<Message> got = through(std::move(frames));
+  CHECK(got[0].type == MessageType::kRun);
   CHECK_EQ(got[0].call, 7u);
   CHECK_EQ(got[0].step, uint64_t{1} << 63);
   CHECK_EQ(got[0].body, "body");
