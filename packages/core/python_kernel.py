@@ -23,7 +23,7 @@ from qanat.core.signature import OpDef, lookup
 Array = np.ndarray[Any, Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["empty", "python_kernel"]
+__all__ = ["python_kernel"]
 
 _functions: Final[dict[str, list[tuple[Mapping[str, DType], Callable[..., Any]]]]] = {}
 
