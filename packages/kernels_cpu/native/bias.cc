@@ -29,6 +29,7 @@ class BiasAddKernel final : public Kernel {
     if (!expect_arity(init, 2, 1)) return;
     expect_same_dtype(init, 0, 1);
     expect_output_dtype(init, 0, 0);
+    add_.expect_exist(init);
   }
 
   void compute(KernelContext& context) override {

@@ -126,6 +126,7 @@ class AddNKernel final : public Kernel {
     if (init.num_inputs() < 1) init.invalid("expected at least 1 input, got none");
     for (int i = 1; i < init.num_inputs(); ++i) expect_same_dtype(init, 0, i);
     expect_output_dtype(init, 0, 0);
+    spans_.expect_exist(init);
   }
 
   void compute(KernelContext& context) override {

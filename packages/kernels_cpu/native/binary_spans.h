@@ -2,6 +2,7 @@
 #ifndef PACKAGES_KERNELS_CPU_NATIVE_BINARY_SPANS_H_
 #define PACKAGES_KERNELS_CPU_NATIVE_BINARY_SPANS_H_
 
+#include "packages/core/native/kernel/kernel.h"
 #include "packages/kernels_cpu/native/elementwise_loops.h"
 #include "packages/kernels_cpu/native/half_tiles.h"
 
@@ -22,6 +23,11 @@ class BinarySpans {
   }
 
   bool exist() const { return loops_[kSame] != nullptr; }
+  // Checked when the kernel is built: a graph made elsewhere may lie about its types.
+  bool expect_exist(KernelInit& init) const {
+    if (!exist()) init.invalid("expected numbers, got %s", dtype_name(dtype_));
+    return exist();
+  }
 
   // out[i] = op(a[i], b[i]), as `reading` says; out may be a or b.
   void run(Reading reading, const void* a, const void* b, void* out, int64_t n) const {

@@ -96,7 +96,7 @@ class UpdateVariableKernel final : public Kernel {
  public:
   explicit UpdateVariableKernel(KernelInit& init)
       : spans_(kOp, input_dtype(init, 1), input_dtype(init, 1), 0) {
-    if (expect_arity(init, 2, 0)) expect_handle(init);
+    if (expect_arity(init, 2, 0) && expect_handle(init)) spans_.expect_exist(init);
   }
 
   void compute(KernelContext& context) override {
