@@ -1,4 +1,4 @@
-"""A loop of 10,000 iterations that adds a scalar: what an iteration costs. Times are an iteration's."""
+"""A loop of 10,000 iterations that adds a scalar: what one costs. Times are an iteration's."""
 
 from functools import partial
 
