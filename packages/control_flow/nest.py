@@ -33,7 +33,8 @@ def _pack(structure: Any, rest: Iterator[Any]) -> Any:
     if isinstance(structure, Mapping):
         packed = {key: _pack(structure[key], rest) for key in sorted(structure)}
         ordered = {key: packed[key] for key in structure}
-        return ordered if type(structure) is dict else type(structure)(ordered)
+        make: Any = type(structure)
+        return ordered if make is dict else make(ordered)
     if isinstance(structure, (list, tuple)):
         parts = [_pack(part, rest) for part in structure]
         if isinstance(structure, list):

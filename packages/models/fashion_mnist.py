@@ -18,10 +18,9 @@ from contextlib import ExitStack
 from absl import app, flags
 
 import qanat as qn
-from qanat.models.bundled import DataError
 from qanat.models.classifier import Classifier
 from qanat.models.dataset import CLASSES, Examples, load
-from qanat.models.idx import Array
+from qanat.models.idx import Array, DataError
 from qanat.models.lenet import lenet
 from qanat.models.mlp import mlp
 from qanat.models.replica import Replica, prepare_session

@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from qanat.models.bundled import DataError
-
 Array = np.ndarray[Any, Any]
 
 _UINT8 = 8
+
+
+class DataError(Exception):
+    """A data file is missing, corrupt or of another kind; the message names it and says why."""
 
 
 def read_idx(path: str) -> Array:

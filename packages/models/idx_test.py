@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qanat.models.bundled import DataError
-from qanat.models.idx import read_idx
+from qanat.models.idx import DataError, read_idx
 
 
 def idx(*shape: int) -> bytes:

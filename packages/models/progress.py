@@ -9,31 +9,29 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 class Progress:
-    """Shows the steps of one epoch, how it gets on and how fast, on stderr.
+    """Shows step, loss, accuracy and images a second of one epoch, on stderr.
 
     Args:
         title: what goes on.
         steps: of the whole epoch.
         first: the step to start from.
-        unit: what steps go through.
     """
 
-    def __init__(self, title: str, steps: int, first: int = 0, unit: str = "images") -> None:
+    def __init__(self, title: str, steps: int, first: int = 0) -> None:
         self._title = title
         self._steps = steps
         self._done = first
-        self._unit = unit
-        self._count = 0
+        self._images = 0
         self._started = self._last_line = time.monotonic()
         self._bar = _bar(title, steps, first) if sys.stderr.isatty() else None
 
-    def update(self, count: int, shown: str) -> None:
-        """One step more is done, on so many images; `shown` says how it went."""
+    def update(self, images: int, loss: float, accuracy: float) -> None:
+        """One step more is done, on so many images; loss and accuracy are shown as given."""
         self._done += 1
-        self._count += count
+        self._images += images
         now = time.monotonic()
-        rate = self._count / max(now - self._started, 1e-9)
-        text = f"{shown}, {rate:,.0f} {self._unit}/s"
+        rate = self._images / max(now - self._started, 1e-9)
+        text = f"loss {loss:.4f}, accuracy {accuracy:.1%}, {rate:,.0f} images/s"
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
             self._bar.update()

@@ -81,8 +81,11 @@ def train(
                 history.steps.append(step)
                 history.losses.append(float(loss))
                 history.accuracies.append(int(correct) / batch_size)
-                recent = np.mean(history.losses[-50:]), np.mean(history.accuracies[-50:])
-                progress.update(batch_size, f"loss {recent[0]:.4f}, accuracy {recent[1]:.1%}")
+                progress.update(
+                    batch_size,
+                    float(np.mean(history.losses[-50:])),
+                    float(np.mean(history.accuracies[-50:])),
+                )
         after_epoch(step)
 
 

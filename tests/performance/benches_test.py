@@ -18,6 +18,7 @@ import pytest
         ("lenet_step", "batch_64"),
         ("mlp_step", "batch_64"),
         ("tiny_run", "scalar_add"),
+        ("while_loop", "an_iteration"),
     ],
 )
 def test_a_bench(program: str, bench: str) -> None:

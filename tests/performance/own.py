@@ -63,6 +63,17 @@ def add_chain(length: int, optimise: bool) -> Work:
     return lambda: run(1.0)
 
 
+def counting_loop(iterations: int) -> Work:
+    import qanat as qn
+
+    fed = qn.placeholder(qn.float32, [])
+    _, total = qn.while_loop(
+        lambda i, total: i < iterations, lambda i, total: (i + 1, total + fed), [0, 0.0]
+    )
+    run = _session().prepare(total, [fed])
+    return lambda: run(1.0)
+
+
 def construction(layers: int) -> Work:
     import qanat as qn
 

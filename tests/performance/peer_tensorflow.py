@@ -81,6 +81,18 @@ def add_chain(length: int) -> Work:
     return lambda: run(1.0)
 
 
+def counting_loop(iterations: int) -> Work:
+    """Built of the same ops as Qanat's: control flow of version 2 would call functions."""
+    tf = _tensorflow()
+    tf.disable_control_flow_v2()
+    fed = tf.placeholder(tf.float32, [])
+    _, total = tf.while_loop(
+        lambda i, total: i < iterations, lambda i, total: (i + 1, total + fed), [0, 0.0]
+    )
+    run = tf.Session().make_callable(total, [fed])
+    return lambda: run(1.0)
+
+
 def construction(layers: int) -> Work:
     tf = _tensorflow()
 

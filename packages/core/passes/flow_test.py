@@ -56,7 +56,7 @@ def loop(x: Output, p: Output, body: Any, frame: str = "loop") -> Output:
     merged = merge([entered, entered])[0]
     after, inside = switch(merged, enter(p, frame_name=frame))
     merged.op._update_input(1, again(body(inside)))
-    return leave(after)  # type: ignore[no-any-return]
+    return leave(after)
 
 
 def step(y: Output, *fed: Output) -> StepGraph:

@@ -62,7 +62,7 @@ struct TensorArrayOptions {
 class TensorArray final : public Resource {
  public:
   static constexpr const char* kKind = "TensorArray";
-  static constexpr int64_t kMostElements = int64_t{1} << 24;
+  static constexpr int64_t kMostElements = int64_t{1} << 22;
 
   // 0 <= size <= kMostElements.
   TensorArray(int64_t size, TensorArrayOptions options);

@@ -42,6 +42,7 @@ class MakeKernel final : public Kernel {
  public:
   explicit MakeKernel(KernelInit& init) {
     if (!expect_arity(init, 1, 2) || !expect_dtype(init, 0, DType::kInt32, "a size")) return;
+    if (output_dtype(init, 1) != DType::kFloat32) init.invalid("expected a flow of float32");
     options_.rule = read_rule(init, "dtype", "element_shape");
     options_.dynamic_size = init.bool_attr("dynamic_size");
     options_.clear_after_read = init.bool_attr("clear_after_read");
