@@ -134,7 +134,8 @@ def test_synchronous_workers_apply_the_mean(make: Make) -> None:
     w = 0.0
     for i in range(5):
         xs = [1.0 + i / 10, 0.5]
-        together([lambda worker=a, x=b: worker.step(x, 1.0) for a, b in zip(workers, xs, strict=True)])
+        pairs = zip(workers, xs, strict=True)
+        together([lambda worker=a, x=b: worker.step(x, 1.0) for a, b in pairs])
         w -= RATE * float(np.mean([gradient(w, x, 1.0) for x in xs]))
     assert workers[1].session.run(workers[1].w) == pytest.approx(w, rel=1e-5)
     assert workers[1].session.run(workers[1].global_step) == 5
@@ -146,7 +147,7 @@ def test_a_backup_worker_is_not_waited_for_and_its_late_gradient_is_dropped(make
     first, second, late = workers
     w = 0.0
     for x in (1.0, 0.5):
-        together([lambda x=x: first.step(x, 1.0), lambda x=x: second.step(x, 1.0)])
+        together([lambda x=x, one=one: one.step(x, 1.0) for one in (first, second)])
         w -= RATE * gradient(w, x, 1.0)
     late.step(1000.0, 1.0)  # for the first step, which is over: would throw w far away
     assert late.session.run(late.w) == pytest.approx(w, rel=1e-5)
