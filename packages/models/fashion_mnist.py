@@ -23,7 +23,7 @@ from qanat.models.dataset import CLASSES, Examples, load
 from qanat.models.idx import Array, DataError
 from qanat.models.lenet import lenet
 from qanat.models.mlp import mlp
-from qanat.models.replica import Replica, prepare_session
+from qanat.models.replica import Farewell, Replica, prepare_session
 from qanat.models.replica_loop import train_replica
 from qanat.models.training_loop import DivergedError, History, accuracy, evaluate, train
 
@@ -207,6 +207,7 @@ def _run_replica(replica: Replica, training: Examples, test: Examples) -> None:
         classifier = _build(steps_per_epoch, replica)
         saver = qn.train.Saver()
         missing = qn.report_uninitialized_variables(qn.global_variables())
+        farewell = Farewell(replica)
         config = replica.config(FLAGS.threads or None)
         with qn.Session(replica.target, config=config) as session:
             prepare_session(replica, session, missing, lambda: _initialize(session, saver))
@@ -231,6 +232,7 @@ def _run_replica(replica: Replica, training: Examples, test: Examples) -> None:
                     save=save,
                     history=history,
                 )
+                farewell.wait(session)
             except qn.errors.CancelledError as error:
                 raise (chief and chief.error) or error from None
     print(f"worker {replica.index}: {len(history.steps)} steps of its own")

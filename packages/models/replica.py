@@ -119,3 +119,36 @@ def prepare_session(
         await_variables(session, missing)
     elif len(session.run(missing)):
         initialize()
+
+
+class Farewell:
+    """Has workers that step together end together: a session takes it for a fault when a task that
+    it depends on is gone.
+
+    Is made in the graph, before the session.
+    """
+
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
+        self._others = replica.workers - 1
+        with qn.device("/job:ps/task:0"):
+            done = qn.FIFOQueue(-1, qn.int32, [[]], shared_name="replicas_done", name="done")
+            leave = qn.FIFOQueue(-1, qn.int32, [[]], shared_name="replicas_leave", name="leave")
+            self._say_done = done.enqueue(replica.index)
+            self._all_done = done.dequeue_many(self._others)
+            self._let_leave = leave.enqueue_many(qn.zeros([self._others], qn.int32))
+            self._leave = leave.dequeue()
+            self._left_to_leave = leave.size()
+
+    def wait(self, session: qn.Session) -> None:
+        """Returns once all workers have called it."""
+        if not (self._replica.sync and self._others):
+            return
+        if not self._replica.is_chief:
+            session.run(self._say_done)
+            session.run(self._leave)
+            return
+        session.run(self._all_done)
+        session.run(self._let_leave)
+        while session.run(self._left_to_leave) > 0:
+            time.sleep(_RETRY_S)
