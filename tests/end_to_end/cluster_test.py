@@ -178,7 +178,7 @@ def test_a_failure_names_op_line_and_task(target: str) -> None:
         with pytest.raises(qn.errors.FailedPreconditionError) as caught:
             session.run(y)
         message = str(caught.value)
-        assert 'variable "unset"' in message and "server_test.py" in message
+        assert 'variable "unset"' in message and "cluster_test.py" in message
         assert f"{PS0} at 127.0.0.1:" in message
         session.run(v.initializer)
         assert session.run(y) == 2.0
