@@ -33,6 +33,10 @@ class FixedContext final : public KernelContext {
   bool assign_variable(int, int) override { return false; }
   bool lock_variables(const int*, int, TensorView**) override { return false; }
   void unlock_variables(const int*, int) override {}
+  bool output_resource(int, Resource*) override { return false; }
+  KeptValue* keep(int) override { return nullptr; }
+  KeptValue* keep_new(DType, const Shape&) override { return nullptr; }
+  bool output_kept(int, KeptValue*) override { return false; }
 
  private:
   Tensor output_;

@@ -205,7 +205,18 @@ Tensor& StepContext::input_slot(int i) { return at_.slots[at_.edges[node_->first
 
 Tensor& StepContext::output_slot(int i) { return at_.slots[node_->first_slot + i]; }
 
+// Handles are counted: whoever wrote them as plain memory would share what he does not hold.
+bool StepContext::expect_plain_output(int i) {
+  if (output_dtype(i) != DType::kResource) return true;
+  failf(StatusCode::kInvalidArgument, "expected a value as output %d, got a handle's type", i);
+  return false;
+}
+
 TensorView* StepContext::output(int i, const Shape& shape) {
+  return expect_plain_output(i) ? make_output(i, shape) : nullptr;
+}
+
+TensorView* StepContext::make_output(int i, const Shape& shape) {
   Tensor& slot = output_slot(i);
   const DType dtype = output_dtype(i);
   if (!slot.allocate(dtype, shape, &allocator_, cache_)) {
@@ -230,6 +241,7 @@ bool StepContext::reusable(int i) {
 
 TensorView* StepContext::output_reusing(int i, const Shape& shape, const int* candidates,
                                         int count) {
+  if (!expect_plain_output(i)) return nullptr;
   const DType dtype = output_dtype(i);
   for (int c = 0; c < count; ++c) {
     const int from = candidates[c];
@@ -359,7 +371,7 @@ class KeptTensor final : public KeptValue {
 }  // namespace
 
 bool StepContext::output_resource(int i, Resource* made) {
-  TensorView* handle = output_dtype(i) == DType::kResource ? output(i, Shape()) : nullptr;
+  TensorView* handle = output_dtype(i) == DType::kResource ? make_output(i, Shape()) : nullptr;
   if (handle == nullptr) {
     made->unref();
     fail(StatusCode::kInternal, "expected a resource output for a handle");

@@ -99,6 +99,9 @@ class StepContext final : public KernelContext {
   void run_identity(const NodePlan& node);
   void drop_outputs(const NodePlan& node);
 
+  bool expect_plain_output(int i);
+  TensorView* make_output(int i, const Shape& shape);
+
   Tensor& input_slot(int i);
   Tensor& output_slot(int i);
   DType output_dtype(int i) const { return at_.planned_slots[node_->first_slot + i].dtype; }

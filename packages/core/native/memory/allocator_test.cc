@@ -97,7 +97,6 @@ TEST(strings_are_made_copied_and_destroyed) {
 
 class Counted final : public Resource {
  public:
-  const char* kind() const override { return "counted"; }
   explicit Counted(int* alive) : alive_(alive) { ++*alive_; }
   const char* kind() const override { return "counted"; }
 

@@ -182,7 +182,7 @@ class Node::Context final : public KernelContext {
   bool failed() const override { return failure.code != StatusCode::kOk; }
 
   TensorView* output(int i, const Shape& shape) override {
-    if (!has_output(i)) return nullptr;
+    if (!has_plain_output(i)) return nullptr;
     if (!fits(dtypes_[i], shape)) {
       fail(StatusCode::kResourceExhausted, "out of memory");
       return nullptr;
@@ -194,7 +194,7 @@ class Node::Context final : public KernelContext {
   }
 
   TensorView* output_reusing(int i, const Shape& shape, const int* candidates, int count) override {
-    if (!has_output(i)) return nullptr;
+    if (!has_plain_output(i)) return nullptr;
     for (int c = 0; c < count; ++c) {
       const Tensor& candidate = tensors_[candidates[c]];
       if (candidate.dtype() != dtypes_[i] || candidate.size() != shape.num_elements() ||
@@ -315,6 +315,13 @@ class Node::Context final : public KernelContext {
   bool has_output(int i) {
     if (i >= 0 && i < static_cast<int>(results_.size())) return true;
     fail(StatusCode::kInternal, "an output that the node does not have");
+    return false;
+  }
+  // As the real host: handles come from output_resource() alone.
+  bool has_plain_output(int i) {
+    if (!has_output(i)) return false;
+    if (dtypes_[i] != DType::kResource) return true;
+    fail(StatusCode::kInvalidArgument, "expected a value, got a handle's type");
     return false;
   }
   Variable* variable(int handle) {
