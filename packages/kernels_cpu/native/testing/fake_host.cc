@@ -24,6 +24,22 @@ class KeptTensor final : public KeptValue {
   Tensor value;
 };
 
+// Between tensors of the same dtype and size.
+void copy_elements(const Tensor& from, Tensor* to) {
+  for (int64_t i = 0; i < from.size(); ++i) {
+    if (from.dtype() == DType::kString) {
+      to->data<Bytes>()[i] = from.data<Bytes>()[i];
+    } else if (from.dtype() == DType::kResource) {
+      Resource* held = from.data<Resource*>()[i];
+      if (held != nullptr) held->ref();
+      to->data<Resource*>()[i] = held;
+    }
+  }
+  if (is_plain(from.dtype()) && from.size() > 0) {
+    std::memcpy(to->view().data, from.view().data, from.view().num_bytes());
+  }
+}
+
 // Beyond this a host has no memory: a failure, as in the real one.
 constexpr size_t kMemoryLimit = size_t{1} << 25;
 
@@ -262,8 +278,7 @@ class Node::Context final : public KernelContext {
       if (!has_value(handles[i])) return false;
       Tensor& value = variable(handles[i])->value;
       Tensor copy(value.dtype(), value.shape());
-      if (value.size() != 0)
-        std::memcpy(copy.view().data, value.view().data, value.view().num_bytes());
+      copy_elements(value, &copy);
       value = copy;
       values[i] = value.mutable_view();
     }
