@@ -82,10 +82,12 @@ class Handle(NamedTuple):
     Attributes:
         dtype: of the value behind the handle.
         shape: of that value, as far as it is known.
+        components: of a queue, whose values are tuples: what each component is.
     """
 
     dtype: DType
     shape: TensorShape
+    components: "tuple[Handle, ...]" = ()
 
 
 Shapes = Sequence[TensorShape | Handle]

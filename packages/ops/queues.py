@@ -40,13 +40,33 @@ def fifo_queue_v2(
         raise ValueError("attr component_types: expected one type or more, got none")
     if shapes and len(shapes) != len(component_types):
         raise ValueError(f"attr shapes: expected {len(component_types)} or none, got {len(shapes)}")
-    return [Handle(component_types[0], shapes[0] if shapes else UNKNOWN)]
+    known = shapes or [UNKNOWN] * len(component_types)
+    components = tuple(map(Handle, component_types, known))
+    return [Handle(component_types[0], known[0], components)]
+
+
+def _require_components(handle: In, components: Sequence[In], batch: TensorShape) -> Shapes:
+    """The shape function of what adds to a queue."""
+    known = handle.handle.components if handle.handle else ()
+    for component, element in zip(components, known, strict=False):
+        expected = batch.concatenate(element.shape)
+        if not component.shape.is_compatible_with(expected):
+            raise ShapeError(f"expected a component of shape {expected}, got {component.shape}")
+    return []
+
+
+def _component_shapes(handle: In, types: Sequence[DType], batch: TensorShape) -> Shapes:
+    """The shape function of what takes from a queue."""
+    known = handle.handle.components if handle.handle else ()
+    if len(known) != len(types):
+        return [UNKNOWN] * len(types)
+    return [batch.concatenate(element.shape) for element in known]
 
 
 @op("QueueEnqueueV2", outputs="", stateful=True, differentiable=False, Tcomponents=VALUES)
 def queue_enqueue_v2(handle: QueueHandle, components: Components) -> Shapes:
     """Adds one element, a tuple, once there is room; a cancelled error if the queue is closed."""
-    return []
+    return _require_components(handle, components, SCALAR)
 
 
 @op("QueueEnqueueManyV2", outputs="", stateful=True, differentiable=False, Tcomponents=VALUES)
@@ -55,13 +75,13 @@ def queue_enqueue_many_v2(handle: QueueHandle, components: Components) -> Shapes
     for component in components:
         if component.shape.rank == 0:
             raise ShapeError("expected components with a first dimension, got a scalar")
-    return []
+    return _require_components(handle, components, TensorShape([None]))
 
 
 @op("QueueDequeueV2", outputs="components: component_types", stateful=True, differentiable=False)
 def queue_dequeue_v2(handle: QueueHandle, *, component_types: Sequence[DType]) -> Shapes:
     """Takes the oldest element; an out-of-range error if there is none and the queue is closed."""
-    return [UNKNOWN] * len(component_types)
+    return _component_shapes(handle, component_types, SCALAR)
 
 
 @op(
@@ -75,7 +95,8 @@ def queue_dequeue_many_v2(
 ) -> Shapes:
     """Takes `n` elements, stacked; an out-of-range error if the queue is closed with fewer."""
     require_scalar(n, "n")
-    return [UNKNOWN] * len(component_types)
+    count = None if n.value is None or n.value.ndim else max(int(n.value), 0)
+    return _component_shapes(handle, component_types, TensorShape([count]))
 
 
 @op(
@@ -89,7 +110,7 @@ def queue_dequeue_up_to_v2(
 ) -> Shapes:
     """Takes `n` elements, stacked, or what there is once the queue is closed."""
     require_scalar(n, "n")
-    return [UNKNOWN] * len(component_types)
+    return _component_shapes(handle, component_types, TensorShape([None]))
 
 
 @op("QueueCloseV2", outputs="", stateful=True, differentiable=False)
@@ -149,15 +170,14 @@ class QueueBase:
             ShapeError: a value has another shape than the queue's elements.
         """
         with name_scope(name, "enqueue"):
-            values = self._components(vals, self.shapes)
+            values = self._components(vals)
             with self._place():
                 return queue_enqueue_v2(self.queue_ref, values)
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
         """Adds elements, stacked along the first dimension of each component; as `enqueue`."""
         with name_scope(name, "enqueue_many"):
-            batches = [TensorShape([None]).concatenate(shape) for shape in self.shapes]
-            values = self._components(vals, batches)
+            values = self._components(vals)
             with self._place():
                 return queue_enqueue_many_v2(self.queue_ref, values)
 
@@ -170,17 +190,17 @@ class QueueBase:
         """
         with name_scope(name, "dequeue"), self._place():
             taken = queue_dequeue_v2(self.queue_ref, component_types=self.dtypes)
-            return self._given(taken, self.shapes)
+            return self._given(taken)
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
         """Takes `n` elements, once there are so many, stacked along a new first dimension; as
         `dequeue`. The queue must have been made with shapes.
         """
-        return self._dequeue_batch(queue_dequeue_many_v2, n, name, "dequeue_many", True)
+        return self._dequeue_batch(queue_dequeue_many_v2, n, name, "dequeue_many")
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
         """As `dequeue_many`, but once the queue is closed fewer will do."""
-        return self._dequeue_batch(queue_dequeue_up_to_v2, n, name, "dequeue_up_to", False)
+        return self._dequeue_batch(queue_dequeue_up_to_v2, n, name, "dequeue_up_to")
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """Ends the queue: nothing is added any more, what is in it can still be taken.
@@ -209,22 +229,16 @@ class QueueBase:
         """What uses the queue is where it is."""
         return self.queue_ref.graph.device_of(self.queue_ref.op)
 
-    def _dequeue_batch(
-        self, builder: Any, n: Any, name: str | None, default_name: str, exact: bool
-    ) -> Any:
+    def _dequeue_batch(self, builder: Any, n: Any, name: str | None, default_name: str) -> Any:
         if not self._fixed:
             raise ValueError(f"[{default_name}] expected a queue made with shapes, got one without")
         with name_scope(name, default_name):
             count = convert_to_tensor(n, dtype=dtypes.int32)
-            known = In(count).value if exact else None
-            size = None if known is None else int(known)
             with self._place():
                 taken = builder(self.queue_ref, count, component_types=self.dtypes)
-            return self._given(
-                taken, [TensorShape([size]).concatenate(shape) for shape in self.shapes]
-            )
+            return self._given(taken)
 
-    def _components(self, vals: Any, shapes: Sequence[TensorShape]) -> list[Output]:
+    def _components(self, vals: Any) -> list[Output]:
         if self.names is not None:
             if not isinstance(vals, dict) or set(vals) != set(self.names):
                 raise ValueError(f"vals: expected a dict with the keys {self.names}, got {vals!r}")
@@ -233,19 +247,12 @@ class QueueBase:
             vals = [vals]
         if len(vals) != len(self.dtypes):
             raise ValueError(f"vals: expected {len(self.dtypes)} components, got {len(vals)}")
-        outputs = [
+        return [
             convert_to_tensor(value, dtype=dtype)
             for value, dtype in zip(vals, self.dtypes, strict=True)
         ]
-        for output, shape in zip(outputs, shapes, strict=True):
-            if not output.shape.is_compatible_with(shape):
-                raise ShapeError(f"vals: expected a component of shape {shape}, got {output.shape}")
-        return outputs
 
-    def _given(self, taken: Any, shapes: Sequence[TensorShape]) -> Any:
-        outputs = taken if isinstance(taken, list) else [taken]
-        for output, shape in zip(outputs, shapes, strict=True):
-            output.set_shape(shape)
+    def _given(self, outputs: list[Output]) -> Any:
         if self.names is not None:
             return dict(zip(self.names, outputs, strict=True))
         return outputs[0] if len(outputs) == 1 else outputs
