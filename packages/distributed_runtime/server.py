@@ -126,7 +126,7 @@ class Server:
             del _servers[self._address]
         if self._grpc is not None:
             self._grpc.stop(grace=0)
-        self.native.close(UNAVAILABLE, f"{self._name} was stopped")
+        self.native.close(UNAVAILABLE, f"{self._name} at {self._address} was stopped")
 
     def status(self) -> Any:
         """What others are told of this task."""

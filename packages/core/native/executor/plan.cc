@@ -63,10 +63,11 @@ class Planner {
   Status waits_beside_branches() const {
     const auto waits = [](const NodePlan& node) { return node.role == Role::kAsync; };
     const auto first = std::find_if(plan_->nodes.begin(), plan_->nodes.end(), waits);
-    return error(StatusCode::kUnimplemented,
-                 "expected no op that may wait (of a queue, or a value of another device) in a step "
-                 "with branches or loops, got one",
-                 first->index);
+    return error(
+        StatusCode::kUnimplemented,
+        "expected no op that may wait (of a queue, or a value of another device) in a step "
+        "with branches or loops, got one",
+        first->index);
   }
 
   // The slot that a node of that frame finds a value in.

@@ -29,8 +29,8 @@ struct NodePlan {
   int32_t first_successor = 0, num_successors = 0;  // in Plan::successors, or in Plan::tokens
   int32_t dependencies = 0;                         // nodes it waits for
   int32_t rank = 0;   // of an expensive or asynchronous node: how many of its kind come before it
-  int32_t place = 0;                                // among the nodes of its frame
-  int32_t exit = 0;      // of an Exit: how many of its frame come before it
+  int32_t place = 0;  // among the nodes of its frame
+  int32_t exit = 0;   // of an Exit: how many of its frame come before it
   int32_t entered = -1;  // of an Enter: the frame it leads to
 };
 
