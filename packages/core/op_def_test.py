@@ -176,7 +176,8 @@ def test_static_values() -> None:
 def test_handles_say_what_they_refer_to() -> None:
     with Graph().as_default():
         h = handle(dtype="float32", shape=[2, 3])
-        assert h.shape == TensorShape([]) and h.handle_data == (dtypes.float32, TensorShape([2, 3]))
+        assert h.shape == TensorShape([])
+        assert h.handle_data == Handle(dtypes.float32, TensorShape([2, 3]))
         assert read(identity(h), dtype="float32").shape == TensorShape([2, 3])
 
 
