@@ -57,7 +57,8 @@ def test_out_and_in_gives_the_same_graph() -> None:
     assert again.as_graph_def(add_shapes=True) == proto
     assert isinstance(last, Output) and last.shape == [2] and isinstance(y, Operation)
     assert [op.name for op in y.control_inputs] == ["first"]
-    assert again.get_tensor_by_name("same:0").handle_data == Handle(dtypes.float32, TensorShape([3]))
+    same = again.get_tensor_by_name("same:0")
+    assert same.handle_data == Handle(dtypes.float32, TensorShape([3]))
     assert y.user_line is not None and "graph_def_test.py:" in y.user_line
 
 
