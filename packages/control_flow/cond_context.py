@@ -69,6 +69,8 @@ class Branches:
         self.graph = graph
         self.scope = scope
         self.predicate = predicate
+        self.true: BranchContext
+        self.false: BranchContext
         self.true = BranchContext(self, True, None if mirrors is None else mirrors.true)
         self.false = BranchContext(self, False, None if mirrors is None else mirrors.false)
 

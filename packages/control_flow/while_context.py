@@ -124,7 +124,7 @@ class WhileContext(Context):
         with self.on_the_border():
             merge = ops.merge([entered, entered], name="Merge")[0]
         belongs(merge.op, None, self)
-        return merge  # type: ignore[no-any-return]
+        return merge
 
     def _enter(self, value: Output, is_constant: bool) -> Output:
         outer = value if self.outer is None else self.outer.capture_one(value)

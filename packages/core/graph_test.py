@@ -80,7 +80,7 @@ def test_name_scopes() -> None:
         with pytest.raises(ValueError, match="expected a name of letters.*got 'a b'"):
             no_op(name="a b")
         with pytest.raises(TypeError, match="expected a string as a name, got 3"):
-            no_op(name=3)
+            no_op(name=3)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="expected a string as a scope, got 3"):
             with name_scope(3):  # type: ignore[arg-type]
                 pass

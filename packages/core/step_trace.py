@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from qanat.core.passes.step_graph import StepGraph
+from qanat.core.passes.step_graph import Node
 from qanat.core.schema.step_stats_pb2 import DeviceStepStats, RunMetadata
 
 __all__ = ["RunMetadata"]
 
 
 def fill_run_metadata(
-    metadata: RunMetadata, step: StepGraph, events: Iterable[tuple[int, int, int, int]]
+    metadata: RunMetadata, step: Iterable[Node], events: Iterable[tuple[int, int, int, int]]
 ) -> None:
     """Replaces what is in a RunMetadata by the trace of a step.
 

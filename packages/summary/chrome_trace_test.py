@@ -70,7 +70,7 @@ def test_a_step_that_fails_is_traced_up_to_there() -> None:
         bad = gather(np.ones(3, np.float32), i, name="bad")
         after = matmul([bad], [bad], transpose_b=True, name="after")
         with pytest.raises(InvalidArgumentError):
-            session.run(after, {i: np.int32([7])}, TRACED, metadata)
+            session.run(after, {i: np.array([7], np.int32)}, TRACED, metadata)
     names = [e["args"]["node"] for e in events_of(metadata)]
     assert "bad" in names and "after" not in names
 

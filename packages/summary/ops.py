@@ -54,7 +54,7 @@ def image_summary(
     tensor: T,
     *,
     max_images: int = 3,
-    bad_color: np.ndarray = _RED,  # type: ignore[type-arg]
+    bad_color: np.ndarray = _RED,
 ) -> Shapes:
     """A Summary with the first images of a batch, see `qanat.summary.image`.
 

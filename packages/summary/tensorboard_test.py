@@ -71,7 +71,7 @@ def test_histograms(shown: Any) -> None:
             rtol=1e-4,
             atol=1e-5 * np.abs(product).max(),
         )
-    expected = histogram_of(np.float32(INPUTS[0]) @ np.float32(INPUTS[0]).T)
+    expected = histogram_of(np.asarray(INPUTS[0], np.float32) @ np.asarray(INPUTS[0], np.float32).T)
     assert list(given[0].histogram_value.bucket_limit) == list(expected.bucket_limit)
     assert list(given[0].histogram_value.bucket) == list(expected.bucket)
 
