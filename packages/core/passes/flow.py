@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from qanat.core.attrs import as_text
-from qanat.core.errors import InvalidArgumentError, located
-from qanat.core.passes.step_graph import Node, Ref, StepGraph
+from qanat.core.errors import InvalidArgumentError
+from qanat.core.passes.step_graph import Node, Ref, StepGraph, node_error
 from qanat.core.signature import OpDef, Role
 
 # The names of the loops around a node, the outermost first.
@@ -109,14 +109,16 @@ class Flow:
             self._outer[node.name] = Place(inside, _ALWAYS)
         elif node.op_def.role is Role.EXIT:
             if not frame:
-                raise _error(node, "expected a value of a loop, got one of none")
+                message = "expected a value of a loop, got one of none"
+                raise node_error(InvalidArgumentError, node, message)
             self._outer[node.name] = Place(frame[:-1], self._entered[frame])
 
     def _common_frame(self, node: Node, places: Mapping[str, Place]) -> Frame | None:
         known = {name: place.frame for name, place in places.items() if place.frame is not None}
         if len(set(known.values())) > 1:
             shown = ", ".join(f"{name!r} of {self._shown(frame)}" for name, frame in known.items())
-            raise _error(
+            raise node_error(
+                InvalidArgumentError,
                 node,
                 f"expected inputs of one loop, got {shown}: a value comes into a loop through "
                 "Enter and out of it through Exit",
@@ -140,7 +142,8 @@ def check_results(graph: StepGraph, flow: Flow) -> None:
         loop = flow.loop_of(name)
         if loop is not None:
             frame = as_text(loop.attrs["frame_name"])
-            raise _error(
+            raise node_error(
+                InvalidArgumentError,
                 graph.nodes[name],
                 f"expected something outside of all loops to fetch or run, got a node in loop "
                 f"{frame!r}{_made(loop)}: use what the loop returns",
@@ -150,9 +153,3 @@ def check_results(graph: StepGraph, flow: Flow) -> None:
 def _made(node: Node) -> str:
     line = None if node.origin is None else node.origin.user_line
     return "" if line is None else f" (made at {line})"
-
-
-def _error(node: Node, message: str) -> InvalidArgumentError:
-    line = None if node.origin is None else node.origin.user_line
-    text = located(message, node.op, node.name, line)
-    return InvalidArgumentError(text, op=node.origin, node_name=node.name, user_line=line)

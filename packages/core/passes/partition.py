@@ -13,9 +13,9 @@ import numpy as np
 from qanat.core import dtypes
 from qanat.core.device_name import DeviceName
 from qanat.core.dtypes import DType
-from qanat.core.errors import InternalError, UnimplementedError, located
+from qanat.core.errors import InternalError, OpError, UnimplementedError, located
 from qanat.core.passes.flow import has_control_flow
-from qanat.core.passes.step_graph import Node, Ref, StepGraph
+from qanat.core.passes.step_graph import Node, Ref, StepGraph, node_error
 from qanat.core.shapes import TensorShape
 from qanat.core.signature import lookup
 
@@ -70,17 +70,11 @@ def partition(graph: StepGraph) -> Partitions:
     )
 
 
-def _spans_devices(graph: StepGraph) -> UnimplementedError:
+def _spans_devices(graph: StepGraph) -> OpError:
     node = next(node for node in graph if has_control_flow([node]))
     devices = ", ".join(dict.fromkeys(node.device for node in graph))
     message = f"expected a step with branches or loops to be on one device, got {devices}"
-    line = None if node.origin is None else node.origin.user_line
-    return UnimplementedError(
-        located(message, node.op, node.name, line),
-        op=node.origin,
-        node_name=node.name,
-        user_line=line,
-    )
+    return node_error(UnimplementedError, node, message)
 
 
 def join(planned: Partitions) -> StepGraph:

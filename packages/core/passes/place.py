@@ -12,9 +12,9 @@ from functools import lru_cache
 from qanat.core import dtypes
 from qanat.core.attrs import as_text
 from qanat.core.device_name import DeviceName
-from qanat.core.errors import InvalidArgumentError, OpError, UnimplementedError, located
+from qanat.core.errors import InvalidArgumentError, OpError, UnimplementedError
 from qanat.core.kernel_table import KernelTable
-from qanat.core.passes.step_graph import Node, StepGraph
+from qanat.core.passes.step_graph import Node, StepGraph, node_error
 
 # Stands for a fed value; every device can hold it.
 _ARG = "_Arg"
@@ -127,7 +127,7 @@ def _refusal(
                 for name, value in sorted(node.attrs.items())
                 if isinstance(value, dtypes.DType)
             )
-            return _error(
+            return node_error(
                 UnimplementedError,
                 node,
                 f"expected a kernel for {types or 'this op'} on one of {here}; the kernels that "
@@ -136,7 +136,7 @@ def _refusal(
     constrained = [node for node in group.nodes if node.device] or list(group.nodes)
     asked = ", ".join(f"'{node.name}' on {node.device}" for node in constrained[:5] if node.device)
     if isinstance(constraint, Node):
-        return _error(
+        return node_error(
             InvalidArgumentError,
             constraint,
             f"expected devices that agree for nodes that stand together, got {asked}",
@@ -144,18 +144,12 @@ def _refusal(
     node = constrained[0]
     if able:
         what = f"expected one of the devices {', '.join(map(str, able))}, got {asked}"
-        return _error(
+        return node_error(
             InvalidArgumentError, node, f"{what}; allow_soft_placement=True drops such constraints"
         )
     ops = ", ".join(f"'{node.name}' ({node.op})" for node in group.nodes[:5])
-    return _error(
+    return node_error(
         UnimplementedError,
         node,
         f"expected a device with kernels for all of {ops}, which stand together, among {here}",
     )
-
-
-def _error(kind: type[OpError], node: Node, message: str) -> OpError:
-    line = None if node.origin is None else node.origin.user_line
-    text = located(message, node.op, node.name, line)
-    return kind(text, op=node.origin, node_name=node.name, user_line=line)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qanat.core.dtypes import DType
+from qanat.core.errors import OpError, located
 from qanat.core.operation import Operation, Output
 from qanat.core.shapes import TensorShape
 from qanat.core.signature import OpDef
@@ -147,6 +148,13 @@ class StepGraphs:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.parts))
+
+
+def node_error(kind: type[OpError], node: Node, message: str) -> OpError:
+    """An error whose message names the node, and the user's line that it comes from."""
+    line = None if node.origin is None else node.origin.user_line
+    text = located(message, node.op, node.name, line)
+    return kind(text, op=node.origin, node_name=node.name, user_line=line)
 
 
 def ref_of(output: Output) -> Ref:
