@@ -7,7 +7,9 @@
 #include <bit>
 #include <cstring>
 
-#if defined(__aarch64__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
 #include <arm_acle.h>
 #include <sys/auxv.h>
 #endif
@@ -56,31 +58,96 @@ uint32_t words_by_tables(const uint8_t* bytes, size_t words, uint32_t crc) {
   return crc;
 }
 
+// How one word moves a remainder on, as an instruction; and whether this CPU has it.
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) uint32_t words_by_instruction(const uint8_t* bytes, size_t words,
-                                                                uint32_t crc) {
-  uint64_t wide = crc;
-  for (; words > 0; --words, bytes += 8) {
-    uint64_t word;
-    std::memcpy(&word, bytes, sizeof(word));
-    wide = __builtin_ia32_crc32di(wide, word);
-  }
-  return static_cast<uint32_t>(wide);
+#define QANAT_CRC_TARGET "sse4.2"
+
+__attribute__((target(QANAT_CRC_TARGET), always_inline)) inline uint64_t step(uint64_t crc,
+                                                                              uint64_t word) {
+  return __builtin_ia32_crc32di(crc, word);
 }
 
-bool has_instruction() { return __builtin_cpu_supports("sse4.2") != 0; }
+// By hand and not by __builtin_cpu_supports, which answers no to everything under zig's clang.
+bool has_instruction() {
+  unsigned eax, ebx, ecx, edx;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_SSE4_2) != 0;
+}
 #elif defined(__aarch64__)
-__attribute__((target("crc"))) uint32_t words_by_instruction(const uint8_t* bytes, size_t words,
-                                                             uint32_t crc) {
-  for (; words > 0; --words, bytes += 8) {
-    uint64_t word;
-    std::memcpy(&word, bytes, sizeof(word));
-    crc = __crc32cd(crc, word);
-  }
-  return crc;
+#define QANAT_CRC_TARGET "crc"
+
+__attribute__((target(QANAT_CRC_TARGET), always_inline)) inline uint64_t step(uint64_t crc,
+                                                                              uint64_t word) {
+  return __crc32cd(static_cast<uint32_t>(crc), word);
 }
 
 bool has_instruction() { return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0; }
+#endif
+
+#ifdef QANAT_CRC_TARGET
+// The instruction takes three cycles and one may begin in each: three stripes of the bytes go side
+// by side, and their remainders are put together.
+constexpr int kStripeBytesLog2 = 12;
+constexpr size_t kStripeWords = (size_t{1} << kStripeBytesLog2) / 8;
+
+using Matrix = std::array<uint32_t, 32>;  // A linear map of remainders: where it takes each bit.
+
+constexpr uint32_t image(const Matrix& map, uint32_t crc) {
+  uint32_t result = 0;
+  for (size_t bit = 0; bit < map.size(); ++bit) result ^= (crc >> bit) & 1 ? map[bit] : 0;
+  return result;
+}
+
+// [n][b]: where the zeros of a whole stripe take a remainder with b as its n-th byte.
+using StripeTables = std::array<std::array<uint32_t, 256>, 4>;
+
+constexpr StripeTables make_stripe_tables() {
+  Matrix zeros{};
+  for (size_t bit = 0; bit < zeros.size(); ++bit) {
+    const uint32_t crc = uint32_t{1} << bit;
+    zeros[bit] = (crc >> 8) ^ kTables[0][crc & 255];
+  }
+  for (int i = 0; i < kStripeBytesLog2; ++i) {
+    Matrix twice{};
+    for (size_t bit = 0; bit < zeros.size(); ++bit) twice[bit] = image(zeros, zeros[bit]);
+    zeros = twice;
+  }
+  StripeTables tables{};
+  for (size_t n = 0; n < tables.size(); ++n) {
+    for (uint32_t byte = 0; byte < 256; ++byte) tables[n][byte] = image(zeros, byte << (8 * n));
+  }
+  return tables;
+}
+
+constexpr StripeTables kStripeTables = make_stripe_tables();
+
+uint32_t past_stripe(uint64_t crc) {
+  uint32_t result = 0;
+  for (size_t n = 0; n < 4; ++n) result ^= kStripeTables[n][(crc >> (8 * n)) & 255];
+  return result;
+}
+
+uint64_t word_at(const uint8_t* bytes, size_t i) {
+  uint64_t word;
+  std::memcpy(&word, bytes + 8 * i, sizeof(word));
+  return word;
+}
+
+__attribute__((target(QANAT_CRC_TARGET))) uint32_t words_by_instruction(const uint8_t* bytes,
+                                                                        size_t words,
+                                                                        uint32_t before) {
+  uint64_t crc = before;
+  for (; words >= 3 * kStripeWords; words -= 3 * kStripeWords, bytes += 3 * 8 * kStripeWords) {
+    uint64_t second = 0, third = 0;
+    for (size_t i = 0; i < kStripeWords; ++i) {
+      crc = step(crc, word_at(bytes, i));
+      second = step(second, word_at(bytes, i + kStripeWords));
+      third = step(third, word_at(bytes, i + 2 * kStripeWords));
+    }
+    crc = past_stripe(past_stripe(crc) ^ second) ^ third;
+  }
+  for (size_t i = 0; i < words; ++i) crc = step(crc, word_at(bytes, i));
+  return static_cast<uint32_t>(crc);
+}
 #else
 constexpr Words words_by_instruction = words_by_tables;
 

@@ -34,5 +34,29 @@ TEST(any_cut_into_two_gives_the_same) {
   }
 }
 
+// By the definition: a bit at a time.
+uint32_t bitwise(const std::vector<uint8_t>& bytes) {
+  uint32_t crc = ~0u;
+  for (uint8_t byte : bytes) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? 0x82f63b78 : 0);
+  }
+  return ~crc;
+}
+
+TEST(long_bytes_too) {
+  std::vector<uint8_t> bytes;
+  uint32_t state = 1;
+  for (size_t size : {12'287, 12'288, 12'289, 24'576, 100'003}) {
+    while (bytes.size() < size) {
+      state = state * 1664525 + 1013904223;
+      bytes.push_back(static_cast<uint8_t>(state >> 24));
+    }
+    CHECK_EQ(crc_of(bytes), bitwise(bytes));
+    const size_t cut = size / 3;
+    CHECK_EQ(crc32c(bytes.data() + cut, size - cut, crc32c(bytes.data(), cut)), bitwise(bytes));
+  }
+}
+
 }  // namespace
 }  // namespace qanat
