@@ -3,7 +3,31 @@
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import BinaryIO
+from io import BufferedWriter, FileIO
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+_EARLY_BYTES = 8 << 20
+
+
+class _EarlyFile(FileIO):
+    """A file whose bytes go to the disk while more of them are made, so that little is left to
+    be waited for when it is synchronised."""
+
+    _begun = 0
+
+    def write(self, data: "ReadableBuffer") -> int:
+        count = super().write(data)
+        end = self.tell()
+        if end - self._begun >= _EARLY_BYTES:
+            # The system begins to write what it is told that nobody will read soon.
+            os.posix_fadvise(
+                self.fileno(), self._begun, end - self._begun, os.POSIX_FADV_DONTNEED
+            )
+            self._begun = end
+        return count
 
 
 @contextlib.contextmanager
@@ -16,7 +40,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
     """
     temporary = f"{path}.tempstate{os.getpid()}"
     try:
-        with open(temporary, "wb") as file:
+        with BufferedWriter(_EarlyFile(temporary, "wb")) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
