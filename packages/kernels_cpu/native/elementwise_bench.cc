@@ -27,7 +27,7 @@ class FixedContext final : public KernelContext {
   bool output_alias(int, int, const Shape&) override { return true; }
   void* scratch(size_t) override { return nullptr; }
   Parallel& parallel() override { return serial_; }
-  bool output_variable(int, std::string_view, std::string_view, DType) override { return false; }
+  bool output_variable(int, Text, Text, DType) override { return false; }
   bool variable_initialized(int) override { return false; }
   bool read_variable(int, int) override { return false; }
   bool assign_variable(int, int) override { return false; }

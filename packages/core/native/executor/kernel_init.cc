@@ -16,7 +16,7 @@ class NodeInit final : public KernelInit {
   }
   bool failed() const override { return !status_.ok(); }
 
-  std::string_view node_name() const override { return node_.name; }
+  Text node_name() const override { return std::string_view(node_.name); }
   int num_inputs() const override { return static_cast<int>(node_.inputs.size()); }
   int num_outputs() const override { return static_cast<int>(node_.outputs.size()); }
   DType input_dtype(int i) const override { return node_.input_dtypes[i]; }
@@ -26,9 +26,9 @@ class NodeInit final : public KernelInit {
   int64_t int_attr(const char* name) override { return get<int64_t>(name, "an integer"); }
   bool bool_attr(const char* name) override { return get<bool>(name, "a bool"); }
   DType type_attr(const char* name) override { return get<DType>(name, "a type"); }
-  std::string_view string_attr(const char* name) override {
+  Text string_attr(const char* name) override {
     const std::string* text = find<std::string>(name, "a string");
-    return text == nullptr ? std::string_view() : *text;
+    return text == nullptr ? Text() : Text(*text);
   }
   double float_attr(const char* name) override {
     const int64_t* integer = node_.attr<int64_t>(name);

@@ -293,8 +293,7 @@ Parallel& StepContext::parallel() { return step_.runtime_.pool(); }
 
 // --- variables ---
 
-bool StepContext::output_variable(int i, std::string_view container, std::string_view name,
-                                  DType dtype) {
+bool StepContext::output_variable(int i, Text container, Text name, DType dtype) {
   Variable* made = nullptr;
   return fail_with(step_.runtime_.resources().variable(container, name, dtype, &made)) &&
          output_resource(i, made);

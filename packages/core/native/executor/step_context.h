@@ -62,8 +62,7 @@ class StepContext final : public KernelContext {
   bool output_alias(int i, int from, const Shape& shape) override;
   void* scratch(size_t bytes) override;
   Parallel& parallel() override;
-  bool output_variable(int i, std::string_view container, std::string_view name,
-                       DType dtype) override;
+  bool output_variable(int i, Text container, Text name, DType dtype) override;
   bool variable_initialized(int handle) override;
   bool read_variable(int handle, int output) override;
   bool assign_variable(int handle, int value) override;

@@ -11,12 +11,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <string_view>
 
 #include "packages/core/native/kernel/parallel.h"
 #include "packages/core/native/kernel/resource.h"
 #include "packages/core/native/kernel/status.h"
 #include "packages/core/native/kernel/tensor_view.h"
+#include "packages/core/native/kernel/text.h"
 
 namespace qanat {
 
@@ -62,7 +62,7 @@ class KernelInit : public FailureSink {
     const T& operator[](int i) const { return data[i]; }
   };
 
-  virtual std::string_view node_name() const = 0;
+  virtual Text node_name() const = 0;
   virtual int num_inputs() const = 0;
   virtual int num_outputs() const = 0;
   virtual DType input_dtype(int i) const = 0;
@@ -72,7 +72,7 @@ class KernelInit : public FailureSink {
   virtual int64_t int_attr(const char* name) = 0;
   virtual double float_attr(const char* name) = 0;
   virtual bool bool_attr(const char* name) = 0;
-  virtual std::string_view string_attr(const char* name) = 0;
+  virtual Text string_attr(const char* name) = 0;
   virtual DType type_attr(const char* name) = 0;
   virtual Shape shape_attr(const char* name) = 0;  // a fully known one
   virtual TensorView tensor_attr(const char* name) = 0;
@@ -109,8 +109,7 @@ class KernelContext : public FailureSink {
 
   // Variables, by a handle (a resource tensor with one element). Output i becomes the handle of the
   // variable `name` in `container`, made without a value on first use.
-  virtual bool output_variable(int i, std::string_view container, std::string_view name,
-                               DType dtype) = 0;
+  virtual bool output_variable(int i, Text container, Text name, DType dtype) = 0;
   virtual bool variable_initialized(int handle) = 0;
   // The value, shared: a later write does not change it (the writer copies).
   virtual bool read_variable(int handle, int output) = 0;

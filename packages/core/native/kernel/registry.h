@@ -16,7 +16,7 @@
 namespace qanat {
 
 // Changes whenever a header of this folder changes what a compiled kernel relies on.
-inline constexpr int32_t kKernelAbi = 2;
+inline constexpr int32_t kKernelAbi = 3;
 
 inline constexpr int kMaxTypeConstraints = 4;
 

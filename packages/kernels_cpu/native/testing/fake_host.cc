@@ -131,7 +131,7 @@ class Node::Init final : public KernelInit {
 
   void fail(StatusCode code, const char* message) override { failure.set(code, message); }
   bool failed() const override { return failure.code != StatusCode::kOk; }
-  std::string_view node_name() const override { return "node"; }
+  Text node_name() const override { return "node"; }
   int num_inputs() const override { return static_cast<int>(inputs_.size()); }
   int num_outputs() const override { return static_cast<int>(outputs_.size()); }
   DType input_dtype(int i) const override { return at(inputs_, i); }
@@ -140,7 +140,7 @@ class Node::Init final : public KernelInit {
   int64_t int_attr(const char* name) override { return get<int64_t>(name); }
   double float_attr(const char* name) override { return get<double>(name); }
   bool bool_attr(const char* name) override { return get<bool>(name); }
-  std::string_view string_attr(const char* name) override { return get<std::string>(name); }
+  Text string_attr(const char* name) override { return std::string_view(get<std::string>(name)); }
   DType type_attr(const char* name) override { return get<DType>(name); }
   Shape shape_attr(const char* name) override { return get<Shape>(name); }
   List<int64_t> partial_shape_attr(const char* name, bool* known_rank) override {
@@ -246,8 +246,7 @@ class Node::Context final : public KernelContext {
 
   Parallel& parallel() override { return reversed_parallel(); }
 
-  bool output_variable(int i, std::string_view container, std::string_view name,
-                       DType dtype) override {
+  bool output_variable(int i, Text container, Text name, DType dtype) override {
     static std::map<std::string, VariableResource> variables;
     if (!has_output(i)) return false;
     VariableResource& variable = variables[std::string(container) + "/" + std::string(name)];
