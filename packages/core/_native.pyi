@@ -169,6 +169,7 @@ class Task:
         """Forgets the executables of a session."""
     def clear(self, container: str) -> None:
         """Forgets the variables and queues of a container."""
+    def clear_all(self) -> None: ...
     def steps(self) -> int:
         """How many steps it has a part in, or keeps values for."""
     def close(self, code: int, message: str) -> None:

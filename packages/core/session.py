@@ -144,6 +144,33 @@ class Session:
         """The devices that steps can use, the preferred ones first."""
         return self._target.devices()
 
+    @staticmethod
+    def reset(
+        target: str,
+        containers: Sequence[str] | None = None,
+        config: SessionConfig | None = None,
+    ) -> None:
+        """Has the tasks of a cluster forget variables, queues and other state, for all sessions.
+
+        Sessions and what they run go on; the variables have to be initialized or restored again.
+
+        Args:
+            target: of the cluster, such as "grpc://host:port".
+            containers: names of `Graph.container`, "" for the default one; None for all.
+            config: see SessionConfig.
+
+        Raises:
+            ValueError: the target is this process, whose sessions share nothing.
+            OpError: a task does not answer.
+        """
+        if containers is not None and not containers:
+            return
+        made = make_target(target, SessionConfig() if config is None else config)
+        try:
+            made.reset(containers or ())
+        finally:
+            made.close()
+
     def close(self) -> None:
         """Ends the steps that still run, with a CancelledError, and frees what the session holds. A
         second time is a no-op."""

@@ -61,6 +61,15 @@ class Target(Protocol):
             OpError: it cannot be placed, or a kernel refuses its node.
         """
 
+    def reset(self, containers: Sequence[str]) -> None:
+        """Forgets the variables and queues of containers, or of all if none is named, wherever the
+        devices are.
+
+        Raises:
+            ValueError: nothing of this target outlives its session.
+            OpError: a task does not answer.
+        """
+
     def close(self) -> None:
         """Gives back what the steps of this session hold."""
 
@@ -107,6 +116,9 @@ class LocalTarget:
             return whole, compile_step(whole, self._runtime)
         except _native.StatusError as error:
             raise_status(error, whole)
+
+    def reset(self, containers: Sequence[str]) -> None:
+        raise ValueError("target: expected that of a cluster, got '': sessions here share nothing")
 
     def close(self) -> None:
         """The runtime goes with the last executable that uses it: nothing is to be done here."""

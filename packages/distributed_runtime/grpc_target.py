@@ -5,7 +5,7 @@ task's part there once, and from then on native code sends each task one small m
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from qanat.core import _native
@@ -25,7 +25,7 @@ from qanat.distributed_runtime.remote_task import RemoteTask, find_tasks
 from qanat.distributed_runtime.server import local_server
 
 _REGISTER_S: Final = 60.0
-_CLOSE_S: Final = 1.0
+_RESET_S: Final = 60.0
 
 
 class GrpcTarget:
@@ -83,6 +83,11 @@ class GrpcTarget:
             return whole, _native.ClusterExecutable(native, local, remotes, fetches)
         except _native.StatusError as error:
             raise_status(error, whole)
+
+    def reset(self, containers: Sequence[str]) -> None:
+        request = control_pb2.ResetRequest(container=containers)
+        for task in self._tasks.values():
+            task.control.call("Reset", request, _RESET_S)
 
     def close(self) -> None:
         self._health.stop()

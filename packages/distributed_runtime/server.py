@@ -247,6 +247,8 @@ class _Service:
         return control_pb2.CloseSessionResponse()
 
     def reset(self, request: Any) -> Any:
+        if not request.container:
+            self._task.native.clear_all()
         for container in request.container:
             self._task.native.clear(container)
         return control_pb2.ResetResponse()

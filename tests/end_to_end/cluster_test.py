@@ -330,6 +330,30 @@ def test_a_task_of_another_cluster_is_an_error(cluster: qn.ClusterSpec, serve: S
         other.stop()
 
 
+@pytest.mark.parametrize("containers", [None, [""], ["kept apart"]])
+def test_what_tasks_hold_is_forgotten_by_container(
+    target: str, containers: list[str] | None
+) -> None:
+    variables = {}
+    for device, container in ((PS0, ""), (PS1, "kept apart")):
+        with qn.device(device), qn.container(container):
+            variables[container] = qn.Variable(1.0)
+    with qn.Session(target, config=config()) as session:
+        session.run(qn.global_variables_initializer())
+        qn.Session.reset(target, containers, config())
+        for container, variable in variables.items():
+            if containers is None or container in containers:
+                with pytest.raises(qn.errors.FailedPreconditionError, match="to be initialised"):
+                    session.run(variable)
+            else:
+                assert session.run(variable) == 1.0
+
+
+def test_a_reset_of_this_process_is_an_error() -> None:
+    with pytest.raises(ValueError, match="of a cluster, got ''"):
+        qn.Session.reset("")
+
+
 def test_bad_targets() -> None:
     with pytest.raises(ValueError, match="grpc://"):
         qn.Session("carrier-pigeon://coop")

@@ -229,6 +229,7 @@ void add_cluster(nb::module_& module) {
             self.task->resources().clear(container);
           },
           nb::arg("container"))
+      .def("clear_all", [](PyTask& self) { self.task->resources().clear_all(); })
       .def("steps", [](PyTask& self) { return self.task->steps().size(); })
       .def(
           "close",

@@ -108,6 +108,15 @@ void Resources::clear(std::string_view container) {
   unref_all(forgotten);
 }
 
+void Resources::clear_all() {
+  decltype(containers_) forgotten;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    forgotten.swap(containers_);
+  }
+  for (const auto& [name, container] : forgotten) unref_all(container);
+}
+
 void Resources::unref_all(const Container& container) {
   for (const auto& [name, resource] : container) resource->unref();
 }

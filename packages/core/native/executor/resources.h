@@ -62,6 +62,7 @@ class Resources {
                   Variable** variable);
   // Forgets what the container holds. Steps that run keep what they have.
   void clear(std::string_view container);
+  void clear_all();
 
  private:
   using Container = std::map<std::string, Resource*, std::less<>>;

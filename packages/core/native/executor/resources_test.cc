@@ -150,5 +150,25 @@ TEST(containers_are_cleared_by_name) {
   resources.clear("never seen");
 }
 
+TEST(all_containers_are_cleared) {
+  Allocator allocator;
+  Resources resources;
+  Tensor value;
+  CHECK(value.allocate(DType::kFloat32, Shape(), &allocator));
+  for (const char* container : {"", "a"}) {
+    Variable* made = nullptr;
+    CHECK(resources.variable(container, "w", DType::kFloat32, &made).ok());
+    CHECK(made->assign(value, &allocator).ok());
+    made->unref();
+  }
+  resources.clear_all();
+  for (const char* container : {"", "a"}) {
+    Variable* again = nullptr;
+    CHECK(resources.variable(container, "w", DType::kFloat32, &again).ok());
+    CHECK(!again->initialized());
+    again->unref();
+  }
+}
+
 }  // namespace
 }  // namespace qanat
