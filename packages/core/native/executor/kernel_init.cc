@@ -16,7 +16,7 @@ class NodeInit final : public KernelInit {
   }
   bool failed() const override { return !status_.ok(); }
 
-  Text node_name() const override { return std::string_view(node_.name); }
+  Text node_name() const override { return node_.name; }
   int num_inputs() const override { return static_cast<int>(node_.inputs.size()); }
   int num_outputs() const override { return static_cast<int>(node_.outputs.size()); }
   DType input_dtype(int i) const override { return node_.input_dtypes[i]; }

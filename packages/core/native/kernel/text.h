@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
 
 namespace qanat {
 
@@ -14,9 +15,14 @@ struct Text {
   size_t size = 0;
 
   Text() = default;
-  Text(std::string_view text) : data(text.data()), size(text.size()) {}  // NOLINT: a view of a view
-  Text(const char* text) : Text(std::string_view(text)) {}               // NOLINT
-  operator std::string_view() const { return {data, size}; }             // NOLINT
+  template <typename T>
+    requires std::is_convertible_v<const T&, std::string_view>
+  Text(const T& text) {  // NOLINT: as a string_view is made, without a word
+    const std::string_view view = text;
+    data = view.data();
+    size = view.size();
+  }
+  operator std::string_view() const { return {data, size}; }  // NOLINT
   friend bool operator==(Text a, std::string_view b) { return std::string_view(a) == b; }
 };
 

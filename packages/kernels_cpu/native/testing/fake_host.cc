@@ -140,7 +140,7 @@ class Node::Init final : public KernelInit {
   int64_t int_attr(const char* name) override { return get<int64_t>(name); }
   double float_attr(const char* name) override { return get<double>(name); }
   bool bool_attr(const char* name) override { return get<bool>(name); }
-  Text string_attr(const char* name) override { return std::string_view(get<std::string>(name)); }
+  Text string_attr(const char* name) override { return get<std::string>(name); }
   DType type_attr(const char* name) override { return get<DType>(name); }
   Shape shape_attr(const char* name) override { return get<Shape>(name); }
   List<int64_t> partial_shape_attr(const char* name, bool* known_rank) override {
