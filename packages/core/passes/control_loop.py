@@ -17,7 +17,7 @@ learning" (EuroSys 2018), section 4.4.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -111,7 +111,7 @@ class ControlLoops:
         results: tuple[dtypes.DType, ...],
     ) -> str:
         user = self.flow.loops[frame]  # the first node that enters it
-        attrs = {"T": dtypes.int32}
+        attrs: dict[str, Any] = {"T": dtypes.int32}
         if role is Role.MERGE:
             attrs["N"] = len(inputs)
         if role is Role.ENTER:
