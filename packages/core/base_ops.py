@@ -1,5 +1,6 @@
 """The ops that the engine itself makes, and what users call to make them."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -100,8 +101,20 @@ def _send(tensor: T, *, tensor_name: str, send_device: str, recv_device: str) ->
 
 
 @op("_Recv", outputs="tensor: tensor_type", stateful=True, differentiable=False)
-def _recv(*, tensor_type: DType, tensor_name: str, send_device: str, recv_device: str) -> Shapes:
-    """The tensor that the `_Send` of the same three names is given. Made by partitioning alone."""
+def _recv(
+    *,
+    tensor_type: DType,
+    tensor_name: str,
+    send_device: str,
+    recv_device: str,
+    branches: Sequence[str] = (),
+) -> Shapes:
+    """The tensor that the `_Send` of the same three names is given. Made by partitioning alone.
+
+    Args:
+        branches: what has to be taken for that tensor to be alive (`passes.flow.shown_taken`); an
+            empty list where it always is.
+    """
     return [UNKNOWN]
 
 

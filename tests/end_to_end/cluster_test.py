@@ -1,7 +1,6 @@
 """Tests of clusters whose tasks are all in this process; sessions reach them as clients of this
 process do, and over the network as those of others do."""
 
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,19 +10,12 @@ import pytest
 
 import qanat as qn
 from qanat.distributed_runtime import grpc_target
+from tests.end_to_end.clusters import assert_idle, config, free_addresses
 
 PS0, PS1, WORKER = "/job:ps/task:0", "/job:ps/task:1", "/job:worker/task:0"
 SOON = qn.RunOptions(timeout_in_ms=60_000)
 
 Serve = Callable[[str, int], qn.Server]
-
-
-def free_addresses(count: int) -> list[str]:
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    addresses = [f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners]
-    for listener in listeners:
-        listener.close()
-    return addresses
 
 
 @pytest.fixture
@@ -61,21 +53,10 @@ def target(
     assert_idle(servers)
 
 
-def assert_idle(servers: list[qn.Server]) -> None:
-    until = time.monotonic() + 10
-    while any(server.native.steps() for server in servers):
-        assert time.monotonic() < until, [server.native.steps() for server in servers]
-        time.sleep(0.01)
-
-
 @pytest.fixture(autouse=True)
 def graph() -> Iterator[qn.Graph]:
     with qn.Graph().as_default() as made:
         yield made
-
-
-def config(**changes: object) -> qn.SessionConfig:
-    return qn.SessionConfig(cluster_timeout_in_ms=30_000, operation_timeout_in_ms=60_000, **changes)
 
 
 def test_a_step_spans_tasks(target: str) -> None:

@@ -83,7 +83,7 @@ class Job:
     """
 
     def __init__(self, ps: int, workers: int, flags: Sequence[str]) -> None:
-        addresses = _free_addresses(ps + workers)
+        addresses = free_addresses(ps + workers)
         cluster = [
             f"--ps_hosts={','.join(addresses[:ps])}",
             f"--worker_hosts={','.join(addresses[ps:])}",
@@ -117,7 +117,7 @@ class Job:
         self.stop()
 
 
-def _free_addresses(count: int) -> list[str]:
+def free_addresses(count: int) -> list[str]:
     listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     addresses = [f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners]
     for listener in listeners:

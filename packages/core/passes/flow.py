@@ -46,7 +46,20 @@ def closes_loop(consumer: OpDef, producer: OpDef) -> bool:
 
 
 def has_control_flow(nodes: Iterable[Node]) -> bool:
-    return any(node.op_def.role is not Role.NONE for node in nodes)
+    """Whether a value may be dead, or there several times."""
+    return any(node.op_def.role is not Role.NONE or _received_in(node) for node in nodes)
+
+
+def shown_taken(taken: Taken) -> list[str]:
+    """What has to be so, as an attr: `_Recv` has it of the value that is sent, in "branches"."""
+    return sorted(f"{ref.node}:{ref.port}:{output}" for ref, output in taken)
+
+
+def _received_in(node: Node) -> Taken:
+    """What shown_taken() showed; nothing for nodes that are no `_Recv`."""
+    texts = node.attrs.get("branches", ()) if node.op == "_Recv" else ()
+    split = [as_text(text).rsplit(":", 2) for text in texts]
+    return frozenset((Ref(name, int(port)), int(output)) for name, port, output in split)
 
 
 def forward_inputs(nodes: Mapping[str, Node], node: Node) -> list[Ref]:
@@ -88,6 +101,10 @@ class Flow:
             return place
         return Place(place.frame, place.taken | {(node.inputs[1], ref.port)})
 
+    def place_after(self, name: str) -> Place:
+        """Where the end of a node can be waited for."""
+        return self._outer[name]
+
     def loop_of(self, name: str) -> Node | None:
         """The first Enter of the innermost loop that a node's outputs are in."""
         return self.loops.get(self._outer[name].frame or _ROOT)
@@ -100,7 +117,7 @@ class Flow:
         if node.op_def.role is Role.MERGE:
             taken = frozenset.intersection(*(place.taken for place in given.values()))
         else:
-            taken = _ALWAYS.union(*(place.taken for place in (given | waits).values()))
+            taken = _received_in(node).union(*(place.taken for place in (given | waits).values()))
         self._inner[node.name] = self._outer[node.name] = Place(frame, taken)
         if node.op_def.role is Role.ENTER:
             inside = (*(frame or _ROOT), as_text(node.attrs["frame_name"]))
@@ -136,9 +153,11 @@ class Flow:
 def check_results(graph: StepGraph, flow: Flow) -> None:
     """
     Raises:
-        InvalidArgumentError: a fetch or target is in a loop, where it has many values or none.
+        InvalidArgumentError: a fetch or target is in a loop, where it has many values or none. A
+            `_Send` may be there, and runs in each iteration.
     """
-    for name in (*(ref.node for ref in graph.fetches), *graph.targets):
+    targets = [name for name in graph.targets if graph.nodes[name].op != "_Send"]
+    for name in (*(ref.node for ref in graph.fetches), *targets):
         loop = flow.loop_of(name)
         if loop is not None:
             frame = as_text(loop.attrs["frame_name"])

@@ -3,6 +3,9 @@
 A value that crosses to a device is sent there once, however many nodes use it. A control edge
 crosses as an empty tensor. Constants are copied to where they are used, and fed values go straight
 to each device that needs them.
+
+In a branch or loop the two ends of an edge are there, too. A dead value is sent as a dead token; a
+loop has a part on each of its devices (`passes.control_loop`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,13 +14,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from qanat.core import dtypes
-from qanat.core.device_name import DeviceName
 from qanat.core.dtypes import DType
-from qanat.core.errors import InternalError, OpError, UnimplementedError, located
-from qanat.core.passes.flow import has_control_flow
-from qanat.core.passes.step_graph import Node, Ref, StepGraph, node_error
+from qanat.core.errors import InternalError, located
+from qanat.core.passes.control_loop import ControlLoops, device_label
+from qanat.core.passes.flow import Flow, Place, has_control_flow, is_value, shown_taken
+from qanat.core.passes.loop_edges import follow_values
+from qanat.core.passes.step_graph import Node, Ref, StepGraph
 from qanat.core.shapes import TensorShape
-from qanat.core.signature import lookup
+from qanat.core.signature import Role, lookup
 
 _EMPTY = np.zeros(0, np.bool_)
 
@@ -44,16 +48,20 @@ def partition(graph: StepGraph) -> Partitions:
 
     Raises:
         InternalError: the handle of a resource would have to leave its device.
-        UnimplementedError: a step with branches or loops is on several devices.
+        InvalidArgumentError: a loop that spans devices is none that can.
     """
     if len({node.device for node in graph}) == 1:
         device = next(iter(graph)).device
         return Partitions({device: graph}, tuple([(device, i) for i in range(len(graph.fetches))]))
+    loops = None
     if has_control_flow(graph):
-        raise _spans_devices(graph)
-    parts: dict[str, _Part] = {node.device: _Part(node.device) for node in graph}
+        graph = follow_values(graph)
+        loops = ControlLoops(graph, Flow(graph))
+    parts: dict[str, _Part] = {node.device: _Part(node.device, loops) for node in graph}
     for node in graph:
         _add(parts, graph, node)
+    if loops is not None:
+        loops.close(parts, lambda part, ref: _input(parts, graph, ref, parts[part.device]))
     fetches = []
     for ref in graph.fetches:
         device = graph.nodes[ref.node].device
@@ -68,13 +76,6 @@ def partition(graph: StepGraph) -> Partitions:
         },
         tuple(fetches),
     )
-
-
-def _spans_devices(graph: StepGraph) -> OpError:
-    node = next(node for node in graph if has_control_flow([node]))
-    devices = ", ".join(dict.fromkeys(node.device for node in graph))
-    message = f"expected a step with branches or loops to be on one device, got {devices}"
-    return node_error(UnimplementedError, node, message)
 
 
 def join(planned: Partitions) -> StepGraph:
@@ -98,11 +99,13 @@ class _Part:
     """One device's part as it grows.
 
     Attributes:
+        loops: of the whole step, where it has branches or loops.
         received: the `_Recv` of a value that comes from another device; a port of -1 is the end of
             its node.
     """
 
     device: str
+    loops: ControlLoops | None
     nodes: dict[str, Node] = field(default_factory=dict)
     received: dict[Ref, Node] = field(default_factory=dict)
     fetches: list[Ref] = field(default_factory=list)
@@ -125,6 +128,8 @@ def _add(parts: dict[str, _Part], graph: StepGraph, node: Node) -> None:
     part = parts[node.device]
     inputs = tuple([_input(parts, graph, ref, part) for ref in node.inputs])
     controls = [_control(parts, graph, name, part) for name in node.control_inputs]
+    if part.loops is not None:
+        controls += part.loops.starts(part, node)
     part.nodes[node.name] = node.replace(
         inputs=inputs, control_inputs=tuple(dict.fromkeys(controls))
     )
@@ -143,7 +148,8 @@ def _input(parts: dict[str, _Part], graph: StepGraph, ref: Ref, part: _Part) -> 
         if dtype is dtypes.resource:
             message = f"expected its handle to stay on {source.device}, got a use on {part.device}"
             raise InternalError(located(message, source.op, source.name), node_name=source.name)
-        _transfer(parts[source.device], part, source, ref, ref, (dtype, shape))
+        place = None if part.loops is None else part.loops.flow.place_of(ref)
+        _transfer(parts[source.device], part, source, ref, ref, (dtype, shape), place)
     return Ref(part.received[ref].name, 0)
 
 
@@ -152,9 +158,11 @@ def _control(parts: dict[str, _Part], graph: StepGraph, name: str, part: _Part) 
     source = graph.nodes[name]
     if source.device == part.device:
         return name
-    if source.op == "_Arg":
+    if is_value(source.op_def) and not source.control_inputs:
         return _input(parts, graph, Ref(name, 0), part).node
-    for port in (-1, *range(len(source.dtypes))):
+    # A value comes after the end of its node; only of a Switch it may be dead where that is not.
+    values = () if source.op_def.role is Role.SWITCH else range(len(source.dtypes))
+    for port in (-1, *values):
         if Ref(name, port) in part.received:
             return part.received[Ref(name, port)].name
     home = parts[source.device]
@@ -171,16 +179,24 @@ def _control(parts: dict[str, _Part], graph: StepGraph, name: str, part: _Part) 
     )
     home.nodes.setdefault(signal.name, signal)
     kind = (dtypes.bool_, TensorShape([0]))
-    _transfer(home, part, source, Ref(signal.name, 0), Ref(name, -1), kind)
+    place = None if part.loops is None else part.loops.flow.place_after(name)
+    _transfer(home, part, source, Ref(signal.name, 0), Ref(name, -1), kind, place)
     return part.received[Ref(name, -1)].name
 
 
 def _transfer(
-    home: _Part, away: _Part, source: Node, sent: Ref, key: Ref, kind: tuple[DType, TensorShape]
+    home: _Part,
+    away: _Part,
+    source: Node,
+    sent: Ref,
+    key: Ref,
+    kind: tuple[DType, TensorShape],
+    place: Place | None,
 ) -> None:
-    """Adds the two ends of an edge that brings `sent` from home to away, as `key`."""
+    """Adds the two ends of an edge that brings `sent` from home to away, as `key`; `place` is where
+    it is alive, None in a step without branches and loops."""
     dtype, shape = kind
-    end = f"{sent.node}_{sent.port}_to_{_label(away.device)}"
+    end = f"{sent.node}_{sent.port}_to_{device_label(away.device)}"
     names = {
         "tensor_name": f"{sent.node}:{sent.port}",
         "send_device": home.device,
@@ -198,12 +214,16 @@ def _transfer(
         origin=source.origin,
     )
     home.targets.append(f"_send_{end}")
+    waits: tuple[str, ...] = ()
+    branches: list[str] = []
+    if place is not None and away.loops is not None:
+        waits, branches = away.loops.waits(away, place.frame), shown_taken(place.taken)
     receiver = Node(
         name=f"_recv_{end}",
         op_def=lookup("_Recv"),
         inputs=(),
-        control_inputs=(),
-        attrs={"tensor_type": dtype, **names},
+        control_inputs=waits,
+        attrs={"tensor_type": dtype, **names, "branches": branches},
         dtypes=(dtype,),
         shapes=(shape,),
         device=away.device,
@@ -211,9 +231,3 @@ def _transfer(
     )
     away.nodes[receiver.name] = receiver
     away.received[key] = receiver
-
-
-def _label(device: str) -> str:
-    """A device as part of a node's name."""
-    name = DeviceName.from_string(device)
-    return f"{name.job}_{name.task}_{name.device_type}_{name.device_index}"

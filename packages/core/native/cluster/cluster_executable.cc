@@ -11,7 +11,6 @@
 namespace qanat {
 namespace {
 
-constexpr int64_t kPollInterval = 50'000'000;  // ns
 constexpr std::chrono::seconds kLongWait{10};
 
 // Distinct among all clients of a cluster, by chance.

@@ -28,7 +28,9 @@ Status give_arg(Step* step, size_t index, const Plan& plan, Token* token) {
 }
 
 // Whether it neither waits nor takes long: then the thread that reads may run it.
-bool is_brief(const Plan& plan) { return plan.num_async == 0 && plan.num_expensive == 0; }
+bool is_brief(const Plan& plan) {
+  return plan.num_async == 0 && plan.num_expensive == 0 && plan.frames.size() == 1;
+}
 
 // Gives a value to the task that asked for it, once it is there.
 class Gift final : public Waiter {

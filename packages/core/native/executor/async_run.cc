@@ -1,10 +1,26 @@
 #include "packages/core/native/executor/async_run.h"
 
+#include <cstdio>
+#include <thread>
 #include <utility>
 
-#include "packages/core/native/executor/flat_state.h"
+#include "packages/core/native/executor/frame.h"
 
 namespace qanat {
+namespace {
+
+constexpr std::chrono::seconds kLongWait{10};
+constexpr size_t kNamedWaits = 3;
+
+}  // namespace
+
+void AsyncRun::start(const NodePlan& node, const Workplace& workplace, Iteration* iteration) {
+  node_ = &node;
+  iteration_ = iteration;
+  dead_ = false;
+  context_.begin_async(node, workplace);
+  static_cast<AsyncKernel*>(node.kernel)->start(this);
+}
 
 void AsyncRun::wait_at(WaitingPlace* place) {
   place->ref();
@@ -23,19 +39,18 @@ void AsyncRun::wake(const Status& status, std::span<Token> tokens) {
   } else if (!context_.failed()) {
     take(tokens);
   }
-  state_.finish(this);  // the step may be over once this returns
+  owner_.finish(this);  // this may be used again, or the step be over, once it returns
   if (place != nullptr) place->unref();
 }
 
 void AsyncRun::take(std::span<Token> tokens) {
-  if (tokens.size() != static_cast<size_t>(node_.num_outputs)) {
-    return context_.failf(StatusCode::kInternal, "expected %d values, got %zu", node_.num_outputs,
+  if (tokens.size() != static_cast<size_t>(node_->num_outputs)) {
+    return context_.failf(StatusCode::kInternal, "expected %d values, got %zu", node_->num_outputs,
                           tokens.size());
   }
   for (size_t i = 0; i < tokens.size() && !context_.failed(); ++i) {
     if (tokens[i].is_dead) {
-      context_.fail(StatusCode::kInvalidArgument,
-                    "expected a value, got that of a branch that was not taken");
+      dead_ = true;
     } else {
       context_.set_output(static_cast<int>(i), std::move(tokens[i].value));
     }
@@ -57,6 +72,53 @@ void AsyncRun::cancel(const Status& status) {
 bool AsyncRun::waits() {
   std::lock_guard<std::mutex> lock(mutex_);
   return place_ != nullptr;
+}
+
+AsyncRun* AsyncRuns::take() {
+  if (idle_.empty()) {
+    all_.push_back(std::make_unique<AsyncRun>(step_, owner_));
+    return all_.back().get();
+  }
+  AsyncRun* run = idle_.back();
+  idle_.pop_back();
+  return run;
+}
+
+void AsyncRuns::reset() {
+  idle_.clear();
+  for (const auto& run : all_) idle_.push_back(run.get());
+}
+
+// Until every run has ended: one that is about to wait when the step fails is met a round later.
+void AsyncRuns::cancel_all() {
+  const Status over = error(StatusCode::kCancelled, "the step has ended");
+  while (any()) {
+    for (const auto& run : all_) run->cancel(over);
+    if (any()) std::this_thread::yield();
+  }
+}
+
+std::string AsyncRuns::awaited() {
+  std::string text;
+  size_t count = 0;
+  for (const auto& run : all_) {
+    if (!run->waits() || ++count > kNamedWaits) continue;
+    text += (text.empty() ? "" : ", ") + run->awaited();
+    const std::string where = run->iteration() == nullptr ? "" : tag(*run->iteration());
+    if (!where.empty()) text += " (in iteration " + where + ")";
+  }
+  return count <= kNamedWaits ? text : text + format(" and %zu more", count - kNamedWaits);
+}
+
+bool AsyncRuns::too_long() {
+  if (!any() || Clock::now() - idle_since_ < kLongWait) return false;
+  progressed();
+  return true;
+}
+
+void AsyncRuns::tell(const std::string& awaited) {
+  std::fprintf(stderr, "qanat: a step has waited %d s for %s\n",
+               static_cast<int>(kLongWait.count()), awaited.c_str());
 }
 
 }  // namespace qanat

@@ -15,36 +15,6 @@ using Values = std::vector<float>;
 
 size_t memory_in_use() { return Allocator::process().stats().in_use; }
 
-// A loop in the making: variables and what closes them.
-class Loop {
- public:
-  Loop(TestGraph* graph, std::string name, int parallel = 10)
-      : graph_(*graph), name_(std::move(name)), parallel_(parallel) {}
-
-  // A variable that begins with this; gives its value in the condition.
-  int variable(int initial) {
-    const int entered = graph_.enter({initial, 0}, name_, false, parallel_);
-    merges.push_back(graph_.merge({{entered, 0}, {entered, 0}}));
-    return merges.back();
-  }
-  int constant(int value) { return graph_.enter({value, 0}, name_, true, parallel_); }
-  void condition(int predicate) {
-    const int condition =
-        graph_.node({"", "LoopCond", {}, {}, {}, {DType::kBool}, {}}, {predicate});
-    for (int merge : merges) switches.push_back(graph_.switch_on({merge, 0}, condition));
-  }
-  Port in_body(size_t i) const { return {switches[i], 1}; }
-  void next(size_t i, Port value) { graph_.close(merges[i], graph_.next_iteration(value)); }
-  int result(size_t i) { return graph_.exit({switches[i], 0}); }
-
-  std::vector<int> merges, switches;
-
- private:
-  TestGraph& graph_;
-  const std::string name_;
-  const int parallel_;
-};
-
 // Runs a graph whose nodes may and may not meet, and compares.
 void check_all(const TestGraph& graph, const std::vector<int>& fetches,
                const std::vector<Values>& feeds, const std::vector<float>& expected) {
@@ -135,7 +105,7 @@ struct Counting {
     count = loop.result(0);
     total = loop.result(1);
   }
-  Loop loop;
+  TestLoop loop;
   int next_i, next_total, count, total;
 };
 
@@ -167,7 +137,7 @@ TEST(a_loop_in_a_branch_that_is_not_taken_is_dead) {
 TEST(a_branch_in_a_loop) {
   TestGraph graph;
   const int n = graph.arg();
-  Loop loop(&graph, "loop");
+  TestLoop loop(&graph, "loop");
   const int i = loop.variable(graph.constant({0}));
   loop.variable(graph.constant({0}));
   loop.condition(graph.less(i, loop.constant(n)));
@@ -191,13 +161,13 @@ TEST(nested_loops) {
     const int n = graph.arg();
     const int zero = graph.constant({0});
     const int one = graph.constant({1});
-    Loop outer(&graph, "outer", parallel);
+    TestLoop outer(&graph, "outer", parallel);
     const int i = outer.variable(zero);
     outer.variable(zero);
     outer.condition(graph.less(i, outer.constant(n)));
     const int limit = graph.on("Identity", {outer.in_body(0)});
     const int start = graph.on("TestAdd", {{zero, 0}, {zero, 0}}, {limit});
-    Loop inner(&graph, "inner", parallel);
+    TestLoop inner(&graph, "inner", parallel);
     const int j = inner.variable(start);
     inner.variable(graph.on("Identity", {outer.in_body(1)}));
     inner.condition(graph.less(j, inner.constant(limit)));
@@ -214,7 +184,7 @@ TEST(iterations_overlap_as_far_as_they_may) {
   for (int parallel : {1, 4}) {
     TestGraph graph;
     const int n = graph.constant({8});
-    Loop loop(&graph, "loop", parallel);
+    TestLoop loop(&graph, "loop", parallel);
     const int i = loop.variable(graph.constant({0}));
     loop.variable(graph.constant({0}));
     loop.condition(graph.less(i, loop.constant(n)));
@@ -258,7 +228,7 @@ TEST(a_merge_says_which_value_came) {
 
 // A loop without end, to be ended from outside.
 int endless(TestGraph* graph, bool expensive) {
-  Loop loop(graph, "endless");
+  TestLoop loop(graph, "endless");
   const int i = loop.variable(graph->constant({0}));
   loop.condition(graph->less(loop.constant(graph->constant({-1})), i));
   const int same = expensive ? graph->sleep(0, {graph->on("Identity", {loop.in_body(0)})})
@@ -294,7 +264,7 @@ TEST(a_failure_names_the_iteration_and_leaves_nothing_behind) {
   for (int threads : {1, 3}) {
     TestGraph graph;
     const int n = graph.arg();
-    Loop loop(&graph, "loop");
+    TestLoop loop(&graph, "loop");
     const int i = loop.variable(graph.constant({0}));
     loop.condition(graph.less(i, loop.constant(n)));
     const int checked = graph.on("TestFailAt", {loop.in_body(0)});
@@ -316,7 +286,7 @@ TEST(a_failure_names_the_iteration_and_leaves_nothing_behind) {
 TEST(values_that_nobody_takes_do_not_pile_up) {
   TestGraph graph;
   const int n = graph.constant({200});
-  Loop loop(&graph, "loop");
+  TestLoop loop(&graph, "loop");
   const int i = loop.variable(graph.constant({0}));
   loop.condition(graph.less(i, loop.constant(n)));
   const int large = graph.on("Identity", {loop.in_body(0)});

@@ -2,33 +2,23 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <functional>
-#include <thread>
 
 #include "packages/core/native/executor/step.h"
 
 namespace qanat {
-namespace {
-
-constexpr int64_t kPollInterval = 50'000'000;  // ns, of a caller who waits
-constexpr std::chrono::seconds kLongWait{10};  // after which it says what for
-constexpr size_t kNamedWaits = 3;
-
-}  // namespace
 
 FlatState::FlatState(Step* step)
     : step_(*step),
       pool_(step->runtime_.pool()),
       offer_(
           &pool_, [](void* self, int64_t) { static_cast<FlatState*>(self)->help(); }, this),
-      words_((step->plan_.num_expensive + 63) / 64) {
+      words_((step->plan_.num_expensive + 63) / 64),
+      async_(step, this) {
   const Plan& plan = step_.plan_;
   for (size_t i = 0; i < plan.nodes.size(); ++i) {
     if (plan.nodes[i].expensive) by_rank_.push_back(static_cast<int32_t>(i));
-    if (plan.nodes[i].role == Role::kAsync) {
-      runs_.push_back(std::make_unique<AsyncRun>(step, this, &plan.nodes[i]));
-    }
+    if (plan.nodes[i].role == Role::kAsync) runs_.push_back(async_.take());
   }
   dependencies_ = std::make_unique<std::atomic<int32_t>[]>(plan.nodes.size());
   uses_ = std::make_unique<std::atomic<int32_t>[]>(plan.slots.size());
@@ -52,9 +42,9 @@ void FlatState::run(StepContext* context) {
     if (step_.plan_.nodes[i].dependencies == 0) make_ready(i, &main_.ready, &expensive);
   }
   if (expensive > 1) offer_.add(expensive - 1);
-  Clock::time_point idle_since = Clock::now();
+  async_.progressed();
   while (true) {
-    if (work(&main_)) idle_since = Clock::now();
+    if (work(&main_)) async_.progressed();
     if (finished()) break;
     const uint32_t seen = pool_.events();
     if (finished()) break;
@@ -65,13 +55,10 @@ void FlatState::run(StepContext* context) {
     if (num_expensive_.load() > 0 || pool_.help()) continue;
     pool_.wait(seen, kPollInterval);
     if (!context->poll()) break;
-    if (waits_.load() > 0 && Clock::now() - idle_since >= kLongWait) {
-      idle_since = Clock::now();
-      tell_long_wait();
-    }
+    if (async_.too_long()) AsyncRuns::tell(awaited());
   }
   offer_.close();
-  if (waits_.load() > 0) cancel_waits();
+  async_.cancel_all();
 }
 
 void FlatState::reset(StepContext* context) {
@@ -199,30 +186,32 @@ void FlatState::complete(const NodePlan& node, Worker* worker) {
 // --- asynchronous nodes ---
 
 void FlatState::start(const NodePlan& node) {
-  AsyncRun* run = runs_[node.rank].get();
-  waits_.fetch_add(1);
-  run->context_.begin_async(node);
-  static_cast<AsyncKernel*>(node.kernel)->start(run);
+  async_.begun();
+  runs_[node.rank]->start(node, step_.workplace_, nullptr);
 }
 
 // Only the caller holds the offer: what became ready here is left for it, or for whoever runs nodes
 // of the step already.
 void FlatState::finish(AsyncRun* run) {
+  if (run->dead()) {
+    run->context().fail(StatusCode::kInvalidArgument,
+                        "expected a value, got that of a branch that was not taken");
+  }
   bool wake = step_.stopped();
   if (!wake) {
-    run->context_.end_async(run->node_);
-    run->ready_.clear();
-    const int expensive = release_successors(run->node_, &run->ready_);
-    if (expensive > 0 || !run->ready_.empty()) {
+    run->context().end_async(run->node());
+    {
       std::lock_guard<std::mutex> lock(mutex_);
-      arrived_.insert(arrived_.end(), run->ready_.begin(), run->ready_.end());
-      num_arrived_.fetch_add(static_cast<int32_t>(run->ready_.size()) + expensive);
-      wake = true;
+      const auto before = static_cast<int32_t>(arrived_.size());
+      const int expensive = release_successors(run->node(), &arrived_);
+      const int arrived = static_cast<int32_t>(arrived_.size()) - before + expensive;
+      num_arrived_.fetch_add(arrived);
+      wake = arrived > 0;
     }
     if (remaining_.fetch_sub(1) == 1) wake = true;
   }
   if (wake) pool_.wake_all();
-  waits_.fetch_sub(1, std::memory_order_release);  // the last touch
+  async_.ended();  // the last touch
 }
 
 void FlatState::take_arrived(Worker* worker) {
@@ -239,30 +228,6 @@ void FlatState::take_arrived(Worker* worker) {
 void FlatState::offer_arrived() {
   const int expensive = num_expensive_.load();
   if (expensive > 1) offer_.add(expensive - 1);
-}
-
-// Until every run has ended: one that is about to wait when the step fails is met a round later.
-void FlatState::cancel_waits() {
-  const Status over = error(StatusCode::kCancelled, "the step has ended");
-  while (waits_.load(std::memory_order_acquire) > 0) {
-    for (const auto& run : runs_) run->cancel(over);
-    if (waits_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
-  }
-}
-
-std::string FlatState::awaited() {
-  std::string text;
-  size_t count = 0;
-  for (const auto& run : runs_) {
-    if (!run->waits() || ++count > kNamedWaits) continue;
-    text += (text.empty() ? "" : ", ") + run->awaited();
-  }
-  return count <= kNamedWaits ? text : text + format(" and %zu more", count - kNamedWaits);
-}
-
-void FlatState::tell_long_wait() {
-  std::fprintf(stderr, "qanat: a step has waited %d s for %s\n",
-               static_cast<int>(kLongWait.count()), awaited().c_str());
 }
 
 }  // namespace qanat

@@ -3,7 +3,6 @@
 #define PACKAGES_CORE_NATIVE_EXECUTOR_FLAT_STATE_H_
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -19,12 +18,10 @@ namespace qanat {
 
 class Step;
 
-using Clock = std::chrono::steady_clock;
-
 // Counts down each node's dependencies. A cheap node runs on the thread that made it ready; an
 // expensive one goes to a set that idle threads of the pool take from, too. Of what it may run a
 // thread takes the node that stands first in the plan, so that memory is needed about as in order.
-class FlatState {
+class FlatState final : public AsyncOwner {
  public:
   explicit FlatState(Step* step);
 
@@ -34,10 +31,10 @@ class FlatState {
   // How many uses of each value are left.
   std::atomic<int32_t>* uses() const { return uses_.get(); }
 
-  // The end of an asynchronous node, on whatever thread; the step may be over once it returns.
-  void finish(AsyncRun* run);
+  // The step may be over once it returns.
+  void finish(AsyncRun* run) override;
   // What asynchronous nodes wait for, for people; "" where none does.
-  std::string awaited();
+  std::string awaited() { return async_.awaited(); }
 
  private:
   // A thread's own list of ready cheap nodes: a heap, first of the plan on top.
@@ -58,8 +55,6 @@ class FlatState {
   void start(const NodePlan& node);
   void take_arrived(Worker* worker);
   void offer_arrived();
-  void cancel_waits();
-  void tell_long_wait();
   bool finished() const;
 
   Step& step_;
@@ -77,9 +72,9 @@ class FlatState {
   std::mutex mutex_;
   std::vector<Worker*> idle_;  // guarded by mutex_
 
-  std::vector<std::unique_ptr<AsyncRun>> runs_;  // by rank
-  std::atomic<int32_t> waits_{0};                // runs that have begun and not ended
-  std::vector<int32_t> arrived_;                 // guarded by mutex_: nodes that they made ready
+  AsyncRuns async_;
+  std::vector<AsyncRun*> runs_;   // by rank
+  std::vector<int32_t> arrived_;  // guarded by mutex_: nodes that they made ready
   std::atomic<int32_t> num_arrived_{0};
 };
 

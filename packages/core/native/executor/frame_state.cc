@@ -6,11 +6,6 @@
 #include "packages/core/native/executor/step.h"
 
 namespace qanat {
-namespace {
-
-constexpr int64_t kPollInterval = 50'000'000;  // ns, of a caller who waits
-
-}  // namespace
 
 FrameState::FrameState(Step* step)
     : step_(*step),
@@ -21,7 +16,8 @@ FrameState::FrameState(Step* step)
       shared_(plan_.concurrent && pool_.threads() > 1),
       targets_run_(plan_.nodes.size(), false),
       root_iteration_(plan_, plan_.frames[0], &step->workplace_),
-      idle_iterations_(plan_.frames.size()) {
+      idle_iterations_(plan_.frames.size()),
+      async_(step, this) {
   root_.plan = &plan_.frames[0];
   step->workplace_ = root_iteration_.workplace;
   if (!shared_) return;
@@ -47,16 +43,19 @@ const NodePlan* FrameState::missed_target() const {
 void FrameState::run(StepContext* context) {
   begin(context);
   if (shared_) offer_.open();
+  async_.progressed();
   while (true) {
-    work(&main_);
+    if (work(&main_)) async_.progressed();
     if (finished()) break;
     const uint32_t seen = pool_.events();
     if (finished()) break;
-    if (num_expensive_.load() > 0 || pool_.help()) continue;
+    if (num_expensive_.load() > 0 || num_arrived_.load() > 0 || pool_.help()) continue;
     pool_.wait(seen, kPollInterval);
     if (!context->poll()) break;
+    if (async_.too_long()) AsyncRuns::tell(awaited());
   }
   offer_.close();
+  async_.cancel_all();
   clear();
 }
 
@@ -95,6 +94,9 @@ void FrameState::clear() {
     idle_frames_.push_back(frame.get());
   }
   root_iteration_.inside.clear();
+  async_.reset();
+  arrived_.clear();
+  num_arrived_.store(0);
 }
 
 bool FrameState::finished() const { return step_.stopped() || active_.load() == 0; }
@@ -118,23 +120,31 @@ void FrameState::help() {
   idle_.push_back(worker);
 }
 
-void FrameState::work(Worker* worker) {
+// False where there was nothing to do.
+bool FrameState::work(Worker* worker) {
   Lock held = lock();
   Ready ready;
+  bool any = false;
   while (!step_.stopped() && next(worker, &ready)) {
+    any = true;
     if (!run_node(ready, worker, &held)) break;
-    settle(ready.iteration, worker);
-    // Of what became ready this thread takes one itself; others are offered the rest.
-    const int others = worker->ready.empty() ? expensive_added_ - 1 : expensive_added_;
-    expensive_added_ = 0;
-    if (shared_ && others > 0) offer_.add(others);
-    if (active_.fetch_sub(1) == 1) break;
   }
   if (finished()) pool_.wake_all();
+  return any;
+}
+
+void FrameState::done(Iteration* at, Worker* worker) {
+  settle(at, worker);
+  // Of what became ready this thread takes one itself; others are offered the rest.
+  const int others = worker->ready.empty() ? expensive_added_ - 1 : expensive_added_;
+  expensive_added_ = 0;
+  if (shared_ && others > 0) offer_.add(others);
+  active_.fetch_sub(1);
 }
 
 // Cheap nodes first: they may make more ready for others, of iterations to come, too.
 bool FrameState::next(Worker* worker, Ready* ready) {
+  if (num_arrived_.load(std::memory_order_acquire) > 0) take_arrived(worker);
   std::vector<Ready>* from = &worker->ready;
   if (from->empty() && !expensive_.empty()) {
     from = &expensive_;
@@ -166,40 +176,46 @@ bool FrameState::run_node(const Ready& ready, Worker* worker, Lock* held) {
   Iteration* const at = ready.iteration;
   StepContext* const context = worker->context;
   context->move_to(at->workplace);
-  const bool executed = !ready.dead && (node.role == Role::kKernel ||
-                                        node.role == Role::kIdentity || node.role == Role::kNoOp);
-  if (executed) {
+  const bool runs =
+      node.role == Role::kKernel || node.role == Role::kIdentity || node.role == Role::kNoOp;
+  if (runs && (!ready.dead || node.runs_dead)) {
     if (shared_) held->unlock();
-    const bool done = context->execute(node);
+    const bool executed = context->execute(node, ready.dead);
     if (shared_) held->lock();
-    if (!done) return false;
+    if (!executed) return false;
     if (node.target) targets_run_[ready.node] = true;
-    send(node, at, false, -1, worker);
+    send(node, at, ready.dead, -1, worker);
+    done(at, worker);
+    return true;
+  }
+  if (node.role == Role::kAsync && !ready.dead) {
+    start(ready, held);
     return true;
   }
   if (node.target && !ready.dead) targets_run_[ready.node] = true;
-  bool done = true;
+  bool run = true;
   switch (node.role) {
     case Role::kSwitch:
-      done = ready.dead ? run_dead(node, ready, worker) : run_switch(node, at, worker);
+      run = ready.dead ? run_dead(node, ready, worker) : run_switch(node, at, worker);
       break;
     case Role::kMerge:
-      done = ready.dead ? run_dead(node, ready, worker) : run_merge(node, ready, worker);
+      run = ready.dead ? run_dead(node, ready, worker) : run_merge(node, ready, worker);
       break;
     case Role::kEnter:
-      done = run_enter(node, ready, worker);
+      run = run_enter(node, ready, worker);
       break;
     case Role::kExit:
       // A dead token that comes to an Exit says only that this was not the last iteration.
-      done = ready.dead || run_exit(node, at, worker);
+      run = ready.dead || run_exit(node, at, worker);
       break;
     case Role::kNextIteration:
-      done = ready.dead || run_next_iteration(node, ready, worker);
+      run = ready.dead || run_next_iteration(node, ready, worker);
       break;
     default:
-      done = run_dead(node, ready, worker);
+      run = run_dead(node, ready, worker);
   }
-  if (!done) return false;
+  if (!run) return false;
+  done(at, worker);
   if (context->count_node()) return true;
   if (shared_) held->unlock();
   const bool go_on = context->poll();

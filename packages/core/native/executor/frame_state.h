@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "packages/core/native/device/thread_pool.h"
+#include "packages/core/native/executor/async_run.h"
 #include "packages/core/native/executor/frame.h"
 #include "packages/core/native/executor/plan.h"
 #include "packages/core/native/executor/step_context.h"
@@ -25,16 +27,26 @@ class Step;
 // what it may run a thread takes what belongs to the oldest iteration, and there what stands first
 // in the plan: so few iterations are alive at once, and memory is needed about as in order. Where
 // others may help, it leaves expensive nodes to them as long as it has cheap ones.
-class FrameState {
+//
+// An asynchronous node counts as running from its start on. Whoever ends its wait, on whatever
+// thread, only says so: the threads of the step do the book-keeping.
+class FrameState final : public AsyncOwner {
  public:
   explicit FrameState(Step* step);
   ~FrameState();
+  FrameState(const FrameState&) = delete;
+  FrameState& operator=(const FrameState&) = delete;
 
   // Runs the step to its end; `context` is the calling thread's.
   void run(StepContext* context);
 
   // A node that was to be run and was not, because it is dead or nothing ever reached it.
   const NodePlan* missed_target() const;
+
+  // The step may be over once it returns.
+  void finish(AsyncRun* run) override;
+  // What asynchronous nodes wait for, for people; "" where none does.
+  std::string awaited();
 
  private:
   struct Ready {
@@ -59,12 +71,14 @@ class FrameState {
 
   void begin(StepContext* context);
   void clear();
-  void work(Worker* worker);
+  bool work(Worker* worker);
   void help();
   bool finished() const;
   Lock lock();
   bool next(Worker* worker, Ready* ready);
   bool run_node(const Ready& ready, Worker* worker, Lock* lock);
+  // A node has sent its tokens.
+  void done(Iteration* at, Worker* worker);
 
   // What a node of each role does with its tokens. False where the step has failed.
   bool run_dead(const NodePlan& node, const Ready& ready, Worker* worker);
@@ -73,6 +87,11 @@ class FrameState {
   bool run_enter(const NodePlan& node, const Ready& ready, Worker* worker);
   bool run_exit(const NodePlan& node, Iteration* at, Worker* worker);
   bool run_next_iteration(const NodePlan& node, const Ready& ready, Worker* worker);
+
+  // Asynchronous nodes.
+  void start(const Ready& ready, Lock* lock);
+  void take_arrived(Worker* worker);
+  void arrive(AsyncRun* run, Worker* worker);
 
   void make_ready(Iteration* at, int32_t node, int32_t live, bool dead, Worker* worker);
   // Sends a node's tokens to nodes of an iteration: those from output `taken`, or from all (-1),
@@ -118,6 +137,11 @@ class FrameState {
   std::vector<Frame*> idle_frames_;
   std::vector<std::unique_ptr<Iteration>> iterations_;
   std::vector<std::vector<Iteration*>> idle_iterations_;  // by frame of the plan
+  AsyncRuns async_;
+  std::vector<AsyncRun*> taken_;
+  std::mutex arrivals_mutex_;
+  std::vector<AsyncRun*> arrived_;  // guarded by arrivals_mutex_: runs that have ended
+  std::atomic<int32_t> num_arrived_{0};
 };
 
 }  // namespace qanat

@@ -141,13 +141,23 @@ bool is_back_edge(const GraphDef& graph, const NodeDef& node, const Port& input)
          built_in(graph.nodes[input.node].op).role == Role::kNextIteration;
 }
 
+namespace {
+
+// Whether a node directs tokens, or gives a dead one that another part of the step has sent: then
+// the op is _Recv, which knows the branches that have to be taken.
+bool controls_flow(const NodeDef& node) {
+  const StringList* branches = node.attr<StringList>("branches");
+  return built_in(node.op).controls_flow || (branches != nullptr && !branches->empty());
+}
+
+}  // namespace
+
 Status find_frames(const GraphDef& graph, const std::vector<bool>& needed, Frames* frames) {
   Finder finder(graph, frames);
   const int size = static_cast<int>(graph.nodes.size());
   for (int i = 0; i < size; ++i) {
     if (!needed[i]) continue;
-    frames->has_control_flow =
-        frames->has_control_flow || built_in(graph.nodes[i].op).controls_flow;
+    frames->has_control_flow = frames->has_control_flow || controls_flow(graph.nodes[i]);
     Status status = finder.visit(i);
     if (!status.ok()) return status;
   }

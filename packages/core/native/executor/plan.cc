@@ -46,7 +46,6 @@ class Planner {
     if (!status.ok()) return status;
     mark_uses();
     if (plan_->has_control_flow) {
-      if (plan_->num_async > 0) return waits_beside_branches();
       add_tokens();
       plan_->concurrent = plan_->num_expensive > 0;
     } else {
@@ -59,16 +58,6 @@ class Planner {
  private:
   int size() const { return static_cast<int>(graph_.nodes.size()); }
   bool is_constant(int node) const { return graph_.nodes[node].op == "Const"; }
-
-  Status waits_beside_branches() const {
-    const auto waits = [](const NodePlan& node) { return node.role == Role::kAsync; };
-    const auto first = std::find_if(plan_->nodes.begin(), plan_->nodes.end(), waits);
-    return error(
-        StatusCode::kUnimplemented,
-        "expected no op that may wait (of a queue, or a value of another device) in a step "
-        "with branches or loops, got one",
-        first->index);
-  }
 
   // The slot that a node of that frame finds a value in.
   int32_t slot(const Port& port, int frame) {
@@ -214,6 +203,7 @@ class Planner {
     status = runtime_->kernel(*def, node, &built);
     if (!status.ok()) return status;
     planned->kernel = built->kernel();
+    planned->runs_dead = (def->flags & kRunsDead) != 0;
     if ((def->flags & kAsync) != 0) {
       planned->role = Role::kAsync;
       planned->rank = plan_->num_async++;
@@ -272,6 +262,8 @@ class Planner {
     }
     for (int target : graph_.targets) {
       if (planned_[target] < 0) continue;
+      // What sends tokens on runs as often as they come.
+      if (plan_->nodes[planned_[target]].runs_dead) continue;
       if (frames_.inputs[target] > 0) {
         return invalid("expected targets outside of loops, got one of loop \"" +
                            frames_.frames[frames_.inputs[target]].name + "\"",

@@ -23,6 +23,7 @@ struct NodePlan {
   bool drops_outputs = false;                       // some output is used by nobody
   bool constant = false;                            // of an Enter: for all iterations
   bool target = false;                              // to be run for its effect
+  bool runs_dead = false;                           // also where its inputs are dead
   int32_t index = 0;                                // in the graph
   int32_t first_input = 0, num_inputs = 0;          // in Plan::inputs
   int32_t first_slot = 0, num_outputs = 0;          // in Plan::slots

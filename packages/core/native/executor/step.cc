@@ -90,6 +90,11 @@ Rendezvous* Step::rendezvous() {
   return own_rendezvous_;
 }
 
+std::string Step::awaited() {
+  if (frames_ != nullptr) return frames_->awaited();
+  return flat_ != nullptr ? flat_->awaited() : "";
+}
+
 void Step::fail(Status status) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (stopped_.load(std::memory_order_relaxed)) return;

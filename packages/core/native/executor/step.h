@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "packages/core/native/executor/cancellation.h"
@@ -60,6 +61,8 @@ class Step {
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   void fail(Status status);
   Rendezvous* rendezvous();
+  // What its nodes wait for, for people; "" where none does.
+  std::string awaited();
   void run_in_order();
   void check_results();
   Status collect_results();

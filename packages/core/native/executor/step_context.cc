@@ -32,8 +32,9 @@ void StepContext::leave() {
   cache_ = nullptr;
 }
 
-bool StepContext::execute(const NodePlan& node) {
+bool StepContext::execute(const NodePlan& node, bool dead) {
   node_ = &node;
+  dead_ = dead;
   if (node.role == Role::kKernel) {
     if (!run_kernel(node)) return false;
   } else if (node.role == Role::kIdentity) {
@@ -108,7 +109,7 @@ bool StepContext::poll() {
   if (!options.deadline.has_value() && !signals) return true;
   const Clock::time_point now = Clock::now();
   if (options.deadline.has_value() && now >= *options.deadline) {
-    const std::string awaited = step_.flat_ != nullptr ? step_.flat_->awaited() : "";
+    const std::string awaited = step_.awaited();
     step_.fail(error(
         StatusCode::kDeadlineExceeded,
         format("expected the step to end within %g s, got no end", options.time_limit.count()) +
@@ -131,9 +132,9 @@ bool StepContext::poll() {
 void StepContext::fail(StatusCode code, const char* message) {
   if (failed_) return;
   failed_ = true;
-  std::string where;
-  if (at_.iteration != nullptr) where = " (in iteration " + tag(*at_.iteration) + ")";
-  step_.fail(error(code, message + where, node_->index));
+  const std::string where = iteration_tag();
+  step_.fail(error(code, where.empty() ? message : message + (" (in iteration " + where + ")"),
+                   node_->index));
 }
 
 bool StepContext::fail_with(const Status& status) {
@@ -144,6 +145,10 @@ bool StepContext::fail_with(const Status& status) {
 // --- the host's own kernels ---
 
 Rendezvous& StepContext::rendezvous() { return *step_.rendezvous(); }
+
+std::string StepContext::iteration_tag() const {
+  return at_.iteration == nullptr ? "" : tag(*at_.iteration);
+}
 
 bool StepContext::share_input(int i, Tensor* value) {
   const Tensor& input = input_slot(i);
@@ -188,15 +193,16 @@ void StepContext::set_output(int i, Tensor value) {
   output_slot(i) = std::move(value);
 }
 
-void StepContext::begin_async(const NodePlan& node) {
+void StepContext::begin_async(const NodePlan& node, const Workplace& workplace) {
   node_ = &node;
-  at_ = step_.workplace_;
+  at_ = workplace;
   failed_ = false;
   inputs_ = at_.views + node.first_input;
   num_inputs_ = node.num_inputs;
 }
 
 void StepContext::end_async(const NodePlan& node) {
+  node_ = &node;
   release_inputs(node);
   if (node.drops_outputs) drop_outputs(node);
 }

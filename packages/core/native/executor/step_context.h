@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -44,8 +45,8 @@ class StepContext final : public KernelContext {
   void move_to(const Workplace& workplace) { at_ = workplace; }
   Allocator::Cache* cache() const { return cache_; }
 
-  // False where the step has failed.
-  bool execute(const NodePlan& node);
+  // False where the step has failed. `dead`: for a kernel that runs although its inputs are dead.
+  bool execute(const NodePlan& node, bool dead = false);
   // Gives back what a node that is done had of its inputs.
   void release_inputs(const NodePlan& node);
   // Counts a node that was done without execute(): false where it is time to poll().
@@ -80,6 +81,10 @@ class StepContext final : public KernelContext {
   // it is false or null.
   bool fail_with(const Status& status);
   Rendezvous& rendezvous();
+  // Whether the node's inputs are those of a branch that was not taken.
+  bool dead() const { return dead_; }
+  // The name of the iteration that the node is in, see tag().
+  std::string iteration_tag() const;
   // Input i as a value that may outlive the step.
   bool share_input(int i, Tensor* value);
   // The resource whose handle input i is, of that kind.
@@ -89,8 +94,8 @@ class StepContext final : public KernelContext {
                             const char* kind, const std::function<Resource*()>& make);
   // Output i, of the planned type.
   void set_output(int i, Tensor value);
-  // Around an asynchronous node, on whatever threads.
-  void begin_async(const NodePlan& node);
+  // Around an asynchronous node, on whatever threads; the end may be another context's.
+  void begin_async(const NodePlan& node, const Workplace& workplace);
   void end_async(const NodePlan& node);
 
  private:
@@ -116,6 +121,7 @@ class StepContext final : public KernelContext {
   Allocator& allocator_;
   Workplace at_;
   bool failed_ = false;  // this node
+  bool dead_ = false;    // its inputs
   const NodePlan* node_ = nullptr;
   Allocator::Cache* cache_ = nullptr;
   // Work until the next poll(), in bytes written; a node costs some, too.

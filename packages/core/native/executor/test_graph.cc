@@ -154,6 +154,17 @@ int TestGraph::receive(const std::string& tensor, std::vector<int> controls) {
   return node(transfer("_Recv", {DType::kFloat32}, tensor), {}, std::move(controls));
 }
 
+int TestLoop::variable(int initial) {
+  const int entered = graph_.enter({initial, 0}, name_, false, parallel_);
+  merges.push_back(graph_.merge({{entered, 0}, {entered, 0}}));
+  return merges.back();
+}
+
+void TestLoop::condition(int predicate) {
+  const int condition = graph_.node(def("LoopCond", {DType::kBool}), {predicate});
+  for (int merge : merges) switches.push_back(graph_.switch_on({merge, 0}, condition));
+}
+
 std::shared_ptr<Runtime> test_runtime(int threads) {
   static const Status loaded = LoadedKernels::process().add_all(register_test_kernels);
   CHECK(loaded.ok());

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "packages/core/native/executor/executable.h"
@@ -51,6 +52,28 @@ class TestGraph {
 
  private:
   int64_t args_ = 0;
+};
+
+// A loop in the making: variables and what closes them.
+class TestLoop {
+ public:
+  TestLoop(TestGraph* graph, std::string name, int parallel = 10)
+      : graph_(*graph), name_(std::move(name)), parallel_(parallel) {}
+
+  // A variable that begins with this; gives its value in the condition.
+  int variable(int initial);
+  int constant(int value) { return graph_.enter({value, 0}, name_, true, parallel_); }
+  void condition(int predicate);
+  Port in_body(size_t i) const { return {switches[i], 1}; }
+  void next(size_t i, Port value) { graph_.close(merges[i], graph_.next_iteration(value)); }
+  int result(size_t i) { return graph_.exit({switches[i], 0}); }
+
+  std::vector<int> merges, switches;
+
+ private:
+  TestGraph& graph_;
+  const std::string name_;
+  const int parallel_;
 };
 
 std::shared_ptr<Runtime> test_runtime(int threads = 1);
