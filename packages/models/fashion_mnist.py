@@ -19,8 +19,9 @@ from absl import app, flags
 
 import qanat as qn
 from qanat.models.classifier import Classifier
+from qanat.models.data_files import DataError
 from qanat.models.dataset import CLASSES, Examples, load
-from qanat.models.idx import Array, DataError
+from qanat.models.idx import Array
 from qanat.models.lenet import lenet
 from qanat.models.mlp import mlp
 from qanat.models.replica import Farewell, Replica, prepare_session
