@@ -49,11 +49,33 @@ uint64_t word64(const uint32_t* words, int64_t i) {
   return uint64_t{words[2 * i]} << 32 | words[2 * i + 1];
 }
 
+// 64 random bits as a number in [0, 1).
+double unit_double(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
+
+int64_t tiles_of(int64_t n, int64_t tile) { return (n + tile - 1) / tile; }
+
+// Calls use(i, bits) for each i in [0, n), with 64 random bits that nobody else gets.
+template <typename F>
+void for_random_words(KernelContext& context, Generator& generator, int64_t n, F&& use) {
+  constexpr int64_t kTile = kRandomTile<int64_t>;
+  const uint64_t first = generator.take(tiles_of(n, kTile));
+  for_ranges(context, n, 32 * kTile, [&](int64_t begin, int64_t end) {
+    uint32_t words[kRandomTileWords];
+    for (int64_t i = begin; i < end; ++i) {
+      if (i % kTile == 0) {
+        const auto tile = static_cast<uint64_t>(i / kTile * kRandomTileBlocks);
+        random_words(generator.stream(), first + tile, words);
+      }
+      use(i, word64(words, i % kTile));
+    }
+  });
+}
+
 // Uniform in [0, 1), with as many random bits as the type's mantissa has.
 template <typename T>
 T uniform(const uint32_t* words, int64_t i) {
   if constexpr (std::is_same_v<T, double>) {
-    return static_cast<double>(word64(words, i) >> 11) * 0x1p-53;
+    return unit_double(word64(words, i));
   } else if constexpr (std::is_same_v<T, float>) {
     return static_cast<float>(words[i] >> 8) * 0x1p-24f;
   } else if constexpr (std::is_same_v<T, Float16>) {
@@ -127,8 +149,6 @@ TensorView* shaped_output(KernelContext& context) {
   Shape shape;
   return read_shape(context, 0, "a shape", &shape) ? context.output(0, shape) : nullptr;
 }
-
-int64_t tiles_of(int64_t n, int64_t tile) { return (n + tile - 1) / tile; }
 
 // Calls fill(block, numbers) for each tile of the output, and cuts the last one. T is its element.
 template <typename T, typename Fill>
@@ -206,21 +226,8 @@ class RandomUniformIntKernel final : public Kernel {
     TensorView* out = shaped_output(context);
     if (out == nullptr) return;
     const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
-    // All are drawn as int64, from two words each.
-    const int64_t n = out->num_elements();
-    const uint64_t first = generator_.take(tiles_of(n, kRandomTile<int64_t>));
-    for_ranges(context, n, 32 * kRandomTile<int64_t>, [&](int64_t begin, int64_t end) {
-      uint32_t words[kRandomTileWords];
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t in_tile = i % kRandomTile<int64_t>;
-        if (in_tile == 0) {
-          const int64_t tile = i / kRandomTile<int64_t>;
-          random_words(generator_.stream(), first + static_cast<uint64_t>(tile * kRandomTileBlocks),
-                       words);
-        }
-        out->as<T>()[i] =
-            static_cast<T>(static_cast<uint64_t>(low) + scaled(word64(words, in_tile), range));
-      }
+    for_random_words(context, generator_, out->num_elements(), [&](int64_t i, uint64_t word) {
+      out->as<T>()[i] = static_cast<T>(static_cast<uint64_t>(low) + scaled(word, range));
     });
   }
 
