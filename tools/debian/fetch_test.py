@@ -77,8 +77,8 @@ def test_a_file_that_the_package_lacks(tmp_path: Path, installed: str) -> None:
 def test_out_of_the_package(tmp_path: Path, programs: str) -> None:
     (tmp_path / "tree/usr/share/words").mkdir(parents=True)
     (tmp_path / "tree/usr/share/words/text").write_bytes(TEXT)
-    archive = ["tar", "-cf", tmp_path / "words.deb", "-C", tmp_path / "tree", "./usr"]
-    subprocess.run(archive, check=True, timeout=60)
+    archive = ["tar", "-cf", "words.deb", "-C", "tree", "./usr"]
+    subprocess.run(archive, cwd=tmp_path, check=True, timeout=60)
     wanted = f"text={SHA256}"
     done = fetch(tmp_path / "out", "words", "/usr/share/words", wanted, path=programs)
     assert (done.returncode, done.stderr) == (0, "")
