@@ -23,7 +23,9 @@ flags.DEFINE_string("log_dir", None, "Folder for what TensorBoard shows.", allow
 flags.DEFINE_string(
     "trace", None, "File for the trace of the tenth step, for chrome://tracing or Perfetto."
 )
-flags.DEFINE_integer("seed", 1, "Of all that is drawn by lot.", lower_bound=0)
+flags.DEFINE_integer(
+    "seed", 1, "Of all that is drawn by lot.", lower_bound=0, upper_bound=2**63 - 1
+)
 flags.DEFINE_integer("threads", 0, "Threads to compute with; 0 for one a core.", lower_bound=0)
 
 
