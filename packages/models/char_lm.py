@@ -58,8 +58,22 @@ flags.DEFINE_float(
     "temperature", 0.7, "Of what is written: 0 for the likeliest, 1 as foreseen.", lower_bound=0
 )
 flags.DEFINE_string(
-    "prompt", None, "What to write on from; by default the text's first character."
+    "prompt",
+    None,
+    "What to write on from; by default 'The ', or, in a text without these letters, its first one.",
 )
+
+
+def _prompt(text: str) -> str:
+    """
+    Raises:
+        DataError: --prompt is empty.
+    """
+    if FLAGS.prompt is None:
+        return "The " if set("The ") <= set(text) else text[0]
+    if not FLAGS.prompt:
+        raise DataError("--prompt: expected one character or more, got none")
+    return str(FLAGS.prompt)
 
 
 class _Data:
@@ -78,10 +92,7 @@ class _Data:
         numbers = self.vocabulary.encode(validation, "the text")
         self.validation_rows = max(1, min(rows, len(numbers) // length))
         self.validation = Rows.of(numbers, self.validation_rows, length)
-        prompt = text[0] if FLAGS.prompt is None else FLAGS.prompt
-        if not prompt:
-            raise DataError("--prompt: expected one character or more, got none")
-        self.prompt = self.vocabulary.encode(prompt, "--prompt")
+        self.prompt = self.vocabulary.encode(_prompt(text), "--prompt")
 
 
 class _Graph:

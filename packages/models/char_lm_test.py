@@ -116,6 +116,7 @@ def test_what_is_written_repeats_itself(
         run(*common, *arguments)
         texts.append(capsys.readouterr().out.splitlines()[-1])
     assert texts[0] == texts[1] and len({*texts[1:4]}) == 3
+    assert texts[0][0] == Path(data_file).read_text()[0] and len(texts[0]) == 31
     assert texts[4].startswith("step ")
 
 

@@ -46,7 +46,7 @@ def run(name: str, argv: list[str], work: Callable[[], None]) -> None:
         raise app.UsageError(f"expected flags only, got {' '.join(argv[1:])}")
     try:
         work()
-    except (DataError, DivergedError, qn.errors.OpError, OSError) as error:
+    except (DataError, DivergedError, qn.errors.OpError, OSError, MemoryError) as error:
         sys.exit(f"{name}: {error}")
 
 
