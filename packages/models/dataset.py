@@ -4,14 +4,14 @@ Source: Xiao, Rasul and Vollgraf, "Fashion-MNIST: a Novel Image Dataset for Benc
 Learning Algorithms" (2017).
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from qanat.models.idx import Array, DataError, read_idx
+from qanat.models.data_files import DataError, bundled_folder
+from qanat.models.idx import Array, read_idx
 
 CLASSES = (
     "T-shirt", "trouser", "pullover", "dress", "coat",
@@ -68,7 +68,7 @@ def load(data_dir: str | None) -> tuple[Examples, Examples]:
     Raises:
         DataError: a file is missing, corrupt, or does not fit the others.
     """
-    folder = Path(data_dir) if data_dir else _bundled_folder()
+    folder = Path(data_dir) if data_dir else bundled_folder("fashion_mnist", "--data_dir")
     return _load(folder, "train"), _load(folder, "t10k")
 
 
@@ -100,22 +100,3 @@ def _find(folder: Path, name: str) -> str:
         if path.exists():
             return str(path)
     raise DataError(f"{folder}: expected a file {name} or {name}.gz, found neither")
-
-
-def _bundled_folder() -> Path:
-    """Where Bazel puts the repository @fashion_mnist for this program."""
-    roots = [parent for parent in Path(__file__).parents if parent.name.endswith(".runfiles")]
-    roots += [
-        Path(os.environ[name]) for name in ("RUNFILES_DIR", "TEST_SRCDIR") if name in os.environ
-    ]
-    for root in roots:
-        folder = root / "fashion_mnist"
-        missing = folder / "MISSING.txt"
-        if missing.exists():
-            raise DataError(missing.read_text().strip())
-        if folder.is_dir():
-            return folder
-    raise DataError(
-        "expected --data_dir, the folder of Fashion-MNIST's four IDX files: only a program "
-        "started by Bazel finds the data by itself"
-    )

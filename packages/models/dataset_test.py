@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from qanat.models import synthetic
+from qanat.models.data_files import DataError
 from qanat.models.dataset import Examples, load
-from qanat.models.idx import DataError
 
 
 def numbered(count: int) -> Examples:

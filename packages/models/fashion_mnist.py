@@ -11,49 +11,37 @@ With --job_name it is one task of a cluster, and tools/launch starts all of them
     tools/launch --ps=1 --workers=2 //packages/models:fashion_mnist -- --sync=true
 """
 
-import os
-import sys
 from contextlib import ExitStack
 
 from absl import app, flags
 
 import qanat as qn
+from qanat.models import program
 from qanat.models.classifier import Classifier
+from qanat.models.data_files import DataError
 from qanat.models.dataset import CLASSES, Examples, load
-from qanat.models.idx import Array, DataError
+from qanat.models.idx import Array
 from qanat.models.lenet import lenet
 from qanat.models.mlp import mlp
 from qanat.models.replica import Farewell, Replica, prepare_session
 from qanat.models.replica_loop import train_replica
-from qanat.models.training_loop import DivergedError, History, accuracy, evaluate, train
+from qanat.models.training_loop import History, accuracy, evaluate, train
 
 FLAGS = flags.FLAGS
+flags.adopt_module_key_flags(program)
 
 _MODELS = {"lenet": lenet, "mlp": mlp}
 
 flags.DEFINE_enum("model", "lenet", sorted(_MODELS), "What to train.")
 flags.DEFINE_integer("batch_size", 64, "Images a step.", lower_bound=1)
 flags.DEFINE_integer("epochs", 5, "Passes over the training images, in all.", lower_bound=0)
-flags.DEFINE_integer(
-    "steps", None, "Steps of training, in all, instead of --epochs.", lower_bound=0
-)
 flags.DEFINE_float("learning_rate", 0.001, "In the first epoch.", lower_bound=0)
 flags.DEFINE_float(
     "decay", 0.7, "The learning rate is multiplied by this after each epoch.", lower_bound=0
 )
-flags.DEFINE_enum("optimizer", "adam", ["sgd", "momentum", "adam"], "How to step.")
-flags.DEFINE_float("momentum", 0.9, "For --optimizer=momentum.", lower_bound=0, upper_bound=1)
 flags.DEFINE_string(
     "data_dir", None, "Folder of the four IDX files; by default the data that Bazel fetched."
 )
-flags.DEFINE_string("checkpoint_dir", None, "Folder to save checkpoints in and to resume from.")
-# absl has a flag of this name for log files, of which this program writes none.
-flags.DEFINE_string("log_dir", None, "Folder for what TensorBoard shows.", allow_override=True)
-flags.DEFINE_string(
-    "trace", None, "File for the trace of the tenth step, for chrome://tracing or Perfetto."
-)
-flags.DEFINE_integer("seed", 1, "Of the weights and of the order of the images.", lower_bound=0)
-flags.DEFINE_integer("threads", 0, "Threads to compute with; 0 for one a core.", lower_bound=0)
 flags.DEFINE_integer("eval_batch_size", 500, "Images a step of evaluation.", lower_bound=1)
 flags.DEFINE_string("curve_png", None, "File for a picture of the learning curve.")
 flags.DEFINE_string("confusion_png", None, "File for a picture of the confusion matrix.")
@@ -92,14 +80,6 @@ def _replica() -> Replica:
     return Replica(cluster, FLAGS.job_name, FLAGS.task_index, FLAGS.sync, FLAGS.backup_workers)
 
 
-def _optimizer(rate: qn.Tensor) -> "qn.train.Optimizer":
-    if FLAGS.optimizer == "sgd":
-        return qn.train.GradientDescentOptimizer(rate)
-    if FLAGS.optimizer == "momentum":
-        return qn.train.MomentumOptimizer(rate, FLAGS.momentum)
-    return qn.train.AdamOptimizer(rate)
-
-
 def _build(steps_per_epoch: int, replica: Replica) -> Classifier:
     qn.set_random_seed(FLAGS.seed)
 
@@ -109,35 +89,10 @@ def _build(steps_per_epoch: int, replica: Replica) -> Classifier:
         )
 
     def optimizer(rate: qn.Tensor) -> "qn.train.Optimizer":
-        return replica.wrapped(_optimizer(rate))
+        return replica.wrapped(program.make_optimizer(rate))
 
     with replica.device():
         return Classifier(_MODELS[FLAGS.model], optimizer, learning_rate)
-
-
-def _count_parameters() -> int:
-    return sum(variable.shape.num_elements() or 0 for variable in qn.trainable_variables())
-
-
-def _log() -> "qn.summary.FileWriter | None":
-    """What gets the summaries, if --log_dir wants them; the graph is in it."""
-    return qn.summary.FileWriter(FLAGS.log_dir, qn.get_default_graph()) if FLAGS.log_dir else None
-
-
-def _scalar(tag: str, value: float) -> "qn.summary.Summary":
-    return qn.summary.Summary(value=[qn.summary.Summary.Value(tag=tag, simple_value=value)])
-
-
-def _initialize(session: qn.Session, saver: qn.train.Saver) -> None:
-    """Gives all variables their values: those of the latest checkpoint, if there is one."""
-    latest = FLAGS.checkpoint_dir and qn.train.latest_checkpoint(FLAGS.checkpoint_dir)
-    if not latest:
-        session.run(qn.global_variables_initializer())
-        return
-    saver.restore(session, latest)
-    state = qn.train.get_checkpoint_state(FLAGS.checkpoint_dir)
-    saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
-    print(f"going on from {latest}")
 
 
 def _run(training: Examples, test: Examples) -> None:
@@ -148,15 +103,15 @@ def _run(training: Examples, test: Examples) -> None:
     confusion: Array | None = None
     with qn.Graph().as_default():
         classifier = _build(steps_per_epoch, Replica())
-        print(f"{FLAGS.model}: {_count_parameters():,} parameters")
-        saver = qn.train.Saver()
+        print(f"{FLAGS.model}: {program.count_parameters():,} parameters")
+        checkpoints = program.Checkpoints(FLAGS.model)
         config = qn.SessionConfig(threads=FLAGS.threads or None)
         with ExitStack() as stack:
             session = stack.enter_context(qn.Session(config=config))
-            log = _log()
+            log = program.open_log()
             if log is not None:
                 stack.enter_context(log)
-            _initialize(session, saver)
+            checkpoints.initialize(session)
 
             def evaluated() -> Array:
                 return evaluate(session, classifier, test, FLAGS.eval_batch_size)
@@ -168,9 +123,8 @@ def _run(training: Examples, test: Examples) -> None:
                 print(f"step {step}: test accuracy {accuracy(confusion):.2%}")
                 if log is not None:
                     log.add_summary(session.run(classifier.weights_summary), step)
-                    log.add_summary(_scalar("test/accuracy", accuracy(confusion)), step)
-                if FLAGS.checkpoint_dir:
-                    saver.save(session, os.path.join(FLAGS.checkpoint_dir, FLAGS.model), step)
+                    log.add_summary(program.scalar("test/accuracy", accuracy(confusion)), step)
+                checkpoints.save(session, step)
 
             train(
                 session,
@@ -205,19 +159,18 @@ def _run_replica(replica: Replica, training: Examples, test: Examples) -> None:
     history = History()
     with qn.Graph().as_default():
         classifier = _build(steps_per_epoch, replica)
-        saver = qn.train.Saver()
+        checkpoints = program.Checkpoints(FLAGS.model)
         missing = qn.report_uninitialized_variables(qn.global_variables())
         farewell = Farewell(replica)
         config = replica.config(FLAGS.threads or None)
         with qn.Session(replica.target, config=config) as session:
-            prepare_session(replica, session, missing, lambda: _initialize(session, saver))
+            prepare_session(replica, session, missing, lambda: checkpoints.initialize(session))
             chief = _start_sync(replica, session, classifier.optimizer)
 
             def save(step: int) -> None:
                 matrix = evaluate(session, classifier, test, FLAGS.eval_batch_size)
                 print(f"step {step}: test accuracy {accuracy(matrix):.2%}", flush=True)
-                if FLAGS.checkpoint_dir:
-                    saver.save(session, os.path.join(FLAGS.checkpoint_dir, FLAGS.model), step)
+                checkpoints.save(session, step)
 
             try:
                 train_replica(
@@ -258,19 +211,16 @@ def _serve(replica: Replica) -> None:
     server.stop()
 
 
-def main(argv: list[str]) -> None:
-    # Files are meant relative to where `bazel run` was called, not to where it starts the program.
-    os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
-    if len(argv) > 1:
-        raise app.UsageError(f"expected flags only, got {' '.join(argv[1:])}")
+def _main() -> None:
     replica = _replica()
-    try:
-        if replica.cluster is None:
-            _run(*load(FLAGS.data_dir))
-        else:
-            _serve(replica)
-    except (DataError, DivergedError, qn.errors.OpError, OSError) as error:
-        sys.exit(f"fashion_mnist: {error}")
+    if replica.cluster is None:
+        _run(*load(FLAGS.data_dir))
+    else:
+        _serve(replica)
+
+
+def main(argv: list[str]) -> None:
+    program.run("fashion_mnist", argv, _main)
 
 
 if __name__ == "__main__":

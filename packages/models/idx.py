@@ -5,21 +5,17 @@ big-endian uint32, then the elements. Source: LeCun, Cortes and Burges, "The MNI
 handwritten digits".
 """
 
-import gzip
 import math
 import struct
-import zlib
 from typing import Any
 
 import numpy as np
 
+from qanat.models.data_files import DataError, read_file
+
 Array = np.ndarray[Any, Any]
 
 _UINT8 = 8
-
-
-class DataError(Exception):
-    """A data file is missing, corrupt or of another kind; the message names it and says why."""
 
 
 def read_idx(path: str) -> Array:
@@ -28,7 +24,7 @@ def read_idx(path: str) -> Array:
     Raises:
         DataError: the file cannot be read, or is no whole IDX file of uint8.
     """
-    contents = _read(path)
+    contents = read_file(path)
     if len(contents) < 4:
         raise DataError(f"{path}: expected an IDX header of 4 bytes, got {len(contents)} bytes")
     zeros, kind, rank = struct.unpack(">HBB", contents[:4])
@@ -49,17 +45,3 @@ def read_idx(path: str) -> Array:
             f"got {len(contents) - start}"
         )
     return np.frombuffer(contents, np.uint8, offset=start).reshape(shape)
-
-
-def _read(path: str) -> bytes:
-    """A file's contents, decompressed."""
-    try:
-        with open(path, "rb") as file:
-            contents = file.read()
-        return gzip.decompress(contents) if contents[:2] == b"\x1f\x8b" else contents
-    except EOFError as error:
-        raise DataError(f"{path}: truncated: the compressed data ends too early") from error
-    except (zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}: corrupt: {error}") from error
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}") from error

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qanat.models.idx import DataError, read_idx
+from qanat.models.data_files import DataError
+from qanat.models.idx import read_idx
 
 
 def idx(*shape: int) -> bytes:

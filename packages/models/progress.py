@@ -9,29 +9,31 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 class Progress:
-    """Shows step, loss, accuracy and images a second of one epoch, on stderr.
+    """Shows the steps of one epoch, how they went and how fast, on stderr.
 
     Args:
         title: what goes on.
         steps: of the whole epoch.
         first: the step to start from.
+        unit: what steps go through.
     """
 
-    def __init__(self, title: str, steps: int, first: int = 0) -> None:
+    def __init__(self, title: str, steps: int, first: int, unit: str) -> None:
         self._title = title
         self._steps = steps
         self._done = first
-        self._images = 0
+        self._unit = unit
+        self._count = 0
         self._started = self._last_line = time.monotonic()
         self._bar = _bar(title, steps, first) if sys.stderr.isatty() else None
 
-    def update(self, images: int, loss: float, accuracy: float) -> None:
-        """One step more is done, on so many images; loss and accuracy are shown as given."""
+    def update(self, count: int, shown: str) -> None:
+        """One step more is done, on so many units; `shown` says how it went."""
         self._done += 1
-        self._images += images
+        self._count += count
         now = time.monotonic()
-        rate = self._images / max(now - self._started, 1e-9)
-        text = f"loss {loss:.4f}, accuracy {accuracy:.1%}, {rate:,.0f} images/s"
+        rate = self._count / max(now - self._started, 1e-9)
+        text = f"{shown}, {rate:,.0f} {self._unit}/s"
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
             self._bar.update()

@@ -6,9 +6,9 @@ from qanat.models.progress import Progress
 
 
 def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress("epoch 1", 3, first=1) as progress:
-        progress.update(64, 2.0, 0.1)
-        progress.update(64, 1.5, 0.25)
+    with Progress("epoch 1", 3, 1, "images") as progress:
+        progress.update(64, "loss 2.0")
+        progress.update(64, "loss 1.5")
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("epoch 1: step 3/3, loss 1.5000, accuracy 25.0%, ")
+    assert line.startswith("epoch 1: step 3/3, loss 1.5, ")
     assert line.endswith(" images/s")

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Iterator
 from itertools import count
 
-import numpy as np
-
 import qanat as qn
 from qanat.models.classifier import Classifier
 from qanat.models.dataset import Examples
 from qanat.models.replica import Replica
-from qanat.models.training_loop import DivergedError, History
+from qanat.models.step_runner import require_finite
+from qanat.models.training_loop import History
 
 
 def train_replica(
@@ -50,8 +49,7 @@ def train_replica(
             break
         loss, correct, step, _ = run(batch.images, batch.labels)
         step = int(step) + 1
-        if not np.isfinite(loss):
-            raise DivergedError(f"the loss is {loss} at step {step}: try a smaller rate")
+        require_finite(loss, step)
         history.steps.append(step)
         history.losses.append(float(loss))
         history.accuracies.append(int(correct) / batch_size)

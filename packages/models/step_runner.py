@@ -1,12 +1,26 @@
 """Runs single steps of training, and notes what else is asked for of them."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import qanat as qn
-from qanat.models.classifier import Classifier
-from qanat.models.idx import Array
 
 _TRACED_STEP = 10  # By then memory has been given out and caches are warm.
+
+
+class DivergedError(Exception):
+    """Training has left the numbers."""
+
+
+def require_finite(loss: Any, step: int) -> None:
+    """
+    Raises:
+        DivergedError: the loss of that step is not finite.
+    """
+    if not np.isfinite(loss):
+        raise DivergedError(f"the loss is {loss} at step {step}: try a smaller rate")
 
 
 class StepRunner:
@@ -14,15 +28,19 @@ class StepRunner:
 
     Args:
         session: where the variables are.
-        classifier: of the session's graph.
-        log: gets the summary of each step, if there is one.
+        fetches: what a call returns, a list.
+        feeds: what a call is given.
+        summary: what the log gets of each step.
+        log: if there is one.
         trace: file for the trace of the tenth step, as Chrome and Perfetto show it.
     """
 
     def __init__(
         self,
         session: qn.Session,
-        classifier: Classifier,
+        fetches: Sequence[Any],
+        feeds: Sequence[qn.Tensor],
+        summary: qn.Tensor,
         log: "qn.summary.FileWriter | None" = None,
         trace: str | None = None,
     ) -> None:
@@ -30,29 +48,29 @@ class StepRunner:
         self._log = log
         self._trace = trace
         self._steps = 0
-        self._fetches = [classifier.loss, classifier.correct, classifier.train]
-        if log is not None:
-            self._fetches.append(classifier.step_summary)
-        self._feeds = [classifier.images, classifier.labels]
+        self._fetches = [*fetches] if log is None else [*fetches, summary]
+        self._feeds = list(feeds)
         self._run = session.prepare(self._fetches, self._feeds)
 
-    def __call__(self, step: int, images: Array, labels: Array) -> tuple[Any, Any]:
-        """Runs step number `step`; gives loss and number of images classified rightly."""
+    def __call__(self, step: int, *fed: Any) -> Any:
+        """Runs step number `step`."""
         self._steps += 1
         if self._trace is not None and self._steps == _TRACED_STEP:
-            values = self._traced(self._trace, images, labels)
+            values = self._traced(self._trace, fed)
         else:
-            values = self._run(images, labels)
-        loss, correct, _, *summaries = values
-        if self._log is not None:
-            self._log.add_summary(summaries[0], step)
-        return loss, correct
+            values = self._run(*fed)
+        if self._log is None:
+            return values
+        *fetched, summary = values
+        self._log.add_summary(summary, step)
+        return fetched
 
-    def _traced(self, path: str, images: Array, labels: Array) -> Any:
+    def _traced(self, path: str, fed: Sequence[Any]) -> Any:
         metadata = qn.RunMetadata()
         options = qn.RunOptions(trace_level=qn.RunOptions.FULL_TRACE)
-        fed = dict(zip(self._feeds, (images, labels), strict=True))
-        values = self._session.run(self._fetches, fed, options, metadata)
+        values = self._session.run(
+            self._fetches, dict(zip(self._feeds, fed, strict=True)), options, metadata
+        )
         with open(path, "w", encoding="utf-8") as file:
             file.write(qn.summary.chrome_trace(metadata))
         return values

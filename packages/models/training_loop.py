@@ -1,20 +1,17 @@
-"""Trains a classifier epoch by epoch, and goes on exactly where an earlier run ended."""
+"""Trains a classifier, and evaluates it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 import qanat as qn
 from qanat.models.classifier import Classifier
 from qanat.models.dataset import CLASSES, Examples
+from qanat.models.epochs import run_epochs
 from qanat.models.idx import Array
-from qanat.models.progress import Progress
 from qanat.models.step_runner import StepRunner
-
-
-class DivergedError(Exception):
-    """Training has left the numbers."""
 
 
 @dataclass
@@ -45,11 +42,9 @@ def train(
     log: "qn.summary.FileWriter | None" = None,
     trace: str | None = None,
 ) -> None:
-    """Runs steps from the session's global step up to step `until`.
+    """Runs steps from the session's global step up to step `until`, as `run_epochs` says.
 
-    Step s trains on batch s mod n of epoch s div n, where n is the number of whole batches, and the
-    order of an epoch depends on (seed, epoch) only. So a run that is cut in two by a checkpoint
-    does the same.
+    The order of an epoch depends on (seed, epoch) only.
 
     Args:
         session: with all variables initialized or restored.
@@ -65,28 +60,38 @@ def train(
     Raises:
         DivergedError: the loss is not finite.
     """
-    batches = len(examples) // batch_size
-    run = StepRunner(session, classifier, log, trace)
-    step = int(session.run(classifier.global_step))
-    while step < until:
-        epoch, first = divmod(step, batches)
-        last = min(batches, first + until - step)
-        with Progress(f"epoch {epoch + 1}", last, first) as progress:
-            order = examples.shuffled_batches(batch_size, seed, epoch, skip=first)
-            for batch, _ in zip(order, range(first, last), strict=False):
-                step += 1
-                loss, correct = run(step, batch.images, batch.labels)
-                if not np.isfinite(loss):
-                    raise DivergedError(f"the loss is {loss} at step {step}: try a smaller rate")
-                history.steps.append(step)
-                history.losses.append(float(loss))
-                history.accuracies.append(int(correct) / batch_size)
-                progress.update(
-                    batch_size,
-                    float(np.mean(history.losses[-50:])),
-                    float(np.mean(history.accuracies[-50:])),
-                )
-        after_epoch(step)
+    run = StepRunner(
+        session,
+        [classifier.loss, classifier.correct, classifier.train],
+        [classifier.images, classifier.labels],
+        classifier.step_summary,
+        log,
+        trace,
+    )
+
+    def feeds(epoch: int, first: int) -> Iterator[tuple[Array, Array]]:
+        for batch in examples.shuffled_batches(batch_size, seed, epoch, skip=first):
+            yield batch.images, batch.labels
+
+    def note(step: int, fetched: Sequence[Any]) -> str:
+        loss, correct, _ = fetched
+        history.steps.append(step)
+        history.losses.append(float(loss))
+        history.accuracies.append(int(correct) / batch_size)
+        recent = np.mean(history.losses[-50:]), np.mean(history.accuracies[-50:])
+        return f"loss {recent[0]:.4f}, accuracy {recent[1]:.1%}"
+
+    run_epochs(
+        run,
+        int(session.run(classifier.global_step)),
+        until=until,
+        batches=len(examples) // batch_size,
+        feeds=feeds,
+        note=note,
+        after_epoch=after_epoch,
+        size=batch_size,
+        unit="images",
+    )
 
 
 def evaluate(

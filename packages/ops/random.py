@@ -3,20 +3,37 @@ Numbers: As Easy as 1, 2, 3, SC 2011).
 
 Each node has a stream of its own, keyed by the attributes seed and seed2; every step takes the next
 part of it. Seeds come from the graph's seed and the node's name, so an op that is added elsewhere
-changes nothing. If both attributes are 0 the stream differs in each session.
+changes nothing. If both attributes are 0 the stream differs in each session. Stateless ops are
+given their stream's key in each step instead.
 """
 
 from typing import Annotated, Any
 
 from qanat.core import dtypes
 from qanat.core.dtypes import DType
+from qanat.core.errors import ShapeError
 from qanat.core.graph import Output, convert_to_tensor, name_scope
 from qanat.core.op_def import In, OpBuilder, Shapes, op
 from qanat.core.random_seed import get_seed
+from qanat.core.shapes import TensorShape
 from qanat.ops import arithmetic, shaping
-from qanat.ops.shape_functions import require_scalar, sizes
+from qanat.ops.shape_functions import (
+    dims_of_rank,
+    dims_of_vector,
+    require_scalar,
+    same_dim,
+    scalar_int,
+    sizes,
+)
 
-__all__ = ["random_normal", "random_shuffle", "random_uniform", "truncated_normal"]
+# `stateless_uniform` is shown in `qn.random` alone, as in TensorFlow.
+__all__ = [
+    "multinomial",
+    "random_normal",
+    "random_shuffle",
+    "random_uniform",
+    "truncated_normal",
+]
 
 Sizes = Annotated[In, "T"]
 
@@ -90,6 +107,50 @@ def random_shuffle_op(value: Annotated[In, "T"], *, seed: int = 0, seed2: int = 
     return [value.shape]
 
 
+@op(
+    "StatelessRandomUniform",
+    outputs="output: dtype",
+    differentiable=False,
+    T=dtypes.INDEX,
+    Tseed=dtypes.INDEX,
+    dtype=dtypes.FLOATING,
+)
+def stateless_random_uniform(
+    shape: Sizes, seed: Annotated[In, "Tseed"], *, dtype: DType
+) -> Shapes:
+    """Numbers of `shape`, uniform in [0, 1), that depend on shape and the two integers of `seed`
+    alone.
+    """
+    same_dim(dims_of_vector(seed, "seed"), 2, "the length of seed and 2")
+    return [sizes(shape, "shape")]
+
+
+@op(
+    "Multinomial",
+    outputs="output: output_dtype",
+    stateful=True,
+    differentiable=False,
+    T=dtypes.FLOATING,
+    output_dtype=dtypes.INDEX,
+)
+def multinomial_op(
+    logits: Annotated[In, "T"],
+    num_samples: Annotated[In, "int32"],
+    *,
+    seed: int = 0,
+    seed2: int = 0,
+    output_dtype: DType = dtypes.int64,
+) -> Shapes:
+    """See `multinomial`."""
+    rows, classes = dims_of_rank(logits, "logits", 2)
+    samples = scalar_int(num_samples, "num_samples")
+    if samples is not None and samples < 0:
+        raise ShapeError(f"expected num_samples of 0 or more, got {samples}")
+    if classes == 0 and rows and samples:
+        raise ShapeError("expected logits of one class or more, got none")
+    return [TensorShape([rows, samples])]
+
+
 def _seeds(seed: int | None, name: str) -> dict[str, Any]:
     first, second = get_seed(seed, name)
     return {"seed": first, "seed2": second}
@@ -126,6 +187,33 @@ def random_uniform(
             low, high = (convert_to_tensor(x, dtype=dtype) for x in (minval, maxval))
             return random_uniform_int(sizes, low, high, **_seeds(seed, "RandomUniformInt"))
         numbers = random_uniform_op(sizes, dtype=dtype, **_seeds(seed, "RandomUniform"))
+        return _scaled(numbers, minval, maxval, scope)
+
+
+def stateless_uniform(
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = 1,
+    dtype: Any = dtypes.float32,
+    name: str | None = None,
+) -> Output:
+    """Numbers uniform in [minval, maxval) that depend on the arguments alone: the same in every
+    step and session, with any number of threads.
+
+    Args:
+        shape: of the result: a list of ints, a TensorShape or an integer vector.
+        seed: two integers, int32 or int64; a tensor where each step has another one.
+        minval, maxval: scalars of dtype.
+        dtype: floating-point.
+
+    Raises:
+        ShapeError: seed has not two elements.
+    """
+    with name_scope(name, "stateless_random_uniform", [shape, seed, minval, maxval]) as scope:
+        numbers = stateless_random_uniform(
+            shaping.as_shape_input(shape), convert_to_tensor(seed), dtype=dtypes.as_dtype(dtype)
+        )
         return _scaled(numbers, minval, maxval, scope)
 
 
@@ -197,3 +285,35 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
         seed: of this op, beside the graph's.
     """
     return random_shuffle_op(value, **_seeds(seed, name or "RandomShuffle"), name=name)
+
+
+def multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: Any = dtypes.int64,
+) -> Output:
+    """Classes drawn at random: class j of row i with the probability softmax(logits)[i, j].
+
+    Args:
+        logits: floating-point [batch, classes]: logarithms of probabilities, up to a constant.
+        num_samples: how many to draw of each row, a scalar.
+        seed: of this op, beside the graph's.
+        output_dtype: int32 or int64.
+
+    Returns:
+        [batch, num_samples], each in [0, classes).
+
+    Raises:
+        ShapeError: logits has not rank 2, or no classes.
+        InvalidArgumentError: a logit is NaN or infinite, or all of a row are -infinity; the step
+            fails.
+    """
+    return multinomial_op(
+        logits,
+        num_samples,
+        output_dtype=dtypes.as_dtype(output_dtype),
+        **_seeds(seed, name or "Multinomial"),
+        name=name,
+    )

@@ -53,6 +53,39 @@ def _shuffled(x: Any) -> Any:
     return x, r.random_shuffle_op(x, **SEEDS)
 
 
+def _stateless() -> Any:
+    """By two seeds, each as int32 and as int64."""
+    return [
+        r.stateless_uniform([50, 20], np.array(seed, dtype))
+        for dtype in (np.int32, np.int64)
+        for seed in ([3, 5], [3, 6])
+    ]
+
+
+def _of_its_seed_alone(a: Any, b: Any, c: Any, d: Any) -> None:
+    np.testing.assert_array_equal(a, c)
+    np.testing.assert_array_equal(b, d)
+    assert (a != b).mean() > 0.9
+
+
+def _drawn(*probabilities: float) -> Any:
+    """How often each class was drawn is what was expected, within five standard errors."""
+
+    def holds(x: Any) -> None:
+        p = np.array(probabilities)
+        assert x.shape == (2, N)
+        counts = np.bincount(x[1], minlength=p.size)
+        assert np.all(abs(counts - N * p) <= 5 * np.sqrt(N * p * (1 - p))), counts
+        assert np.all(x[0] == 0)
+
+    return holds
+
+
+# The second row's probabilities, with a constant added to all logits; the first row has one class.
+CHANCES = (0.5, 0.0, 0.125, 0.375)
+INF = float("inf")
+LOGITS = [[-90.0, -INF, -INF, -INF], [4.0, -INF, 4 - np.log(4), 4 + np.log(0.75)]]
+
 SHAPE = np.array([N], np.int32)
 
 CASES = [
@@ -89,4 +122,38 @@ CASES = [
     Case(r.random_normal, ([N], 2.0, 0.5), {"seed": 1}, holds=_moments(2.0, 0.5, -3.0, 7.0)),
     Case(r.truncated_normal, ([N], 2.0, 0.5), {"seed": 1},
          holds=_moments(2.0, 0.4398128305171199, 0.99, 3.01)),
+    *(
+        Case(r.stateless_random_uniform, ([N], np.array([7, 11], np.int32)), {"dtype": dtype},
+             holds=_moments(0.5, 12**-0.5, 0.0, 1.0))
+        for dtype in (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16)
+    ),
+    *(
+        Case(r.stateless_random_uniform, (np.array(shape, np.int64), np.array([7, 11])),
+             {"dtype": dtypes.float32}, misuse=[
+            Misuse(([-1], [7, 11]), "0 or more"),
+            Misuse(([2], [7, 11, 13]), "the length of seed"),
+            Misuse(([2], 7), "rank 1"),
+        ])
+        for shape in ((), (0, 3), (2, 3))
+    ),
+    Case(_stateless, holds=_of_its_seed_alone,
+         covers=["StatelessRandomUniform"]),
+    Case(r.stateless_uniform, ([N], [1, 2], -1.0, 3.0),
+         holds=_moments(1.0, 4 * 12**-0.5, -1.0, 3.0)),
+    *(
+        Case(r.multinomial_op, (listed(LOGITS), N), {"output_dtype": dtype, **SEEDS},
+             holds=_drawn(*CHANCES), gradient=False,
+             misuse=[
+            Misuse((numbers(3), 2), "rank 2"),
+            Misuse((numbers(3, 2), [2]), "a scalar num_samples"),
+            Misuse((numbers(3, 2), -1), "num_samples of 0 or more"),
+            Misuse((numbers(3, 0), 1), "one class or more"),
+            Misuse((listed([[0.0], [np.nan]]), 1), "row 1", InvalidArgumentError),
+            Misuse((listed([[0.0, INF]]), 1), "row 0", InvalidArgumentError),
+            Misuse((listed([[-INF, -INF]]), 1), "row 0", InvalidArgumentError),
+        ])
+        for dtype in (dtypes.int32, dtypes.int64)
+    ),
+    *(Case(r.multinomial, (numbers(*shape), samples), {"seed": 1}, gradient=False)
+      for shape, samples in (((0, 3), 2), ((2, 3), 0), ((2, 0), 0), ((1, 1), 1))),
 ]  # fmt: skip

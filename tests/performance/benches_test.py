@@ -10,6 +10,7 @@ import pytest
     ("program", "bench"),
     [
         ("add_chain", "an_addition"),
+        ("char_lm", "rows_16"),
         ("checkpoint_io", "save"),
         ("checkpoint_io", "restore"),
         ("cluster_step", "scalar_ps2_workers2"),

@@ -9,6 +9,8 @@ Array = np.ndarray[Any, Any]
 LEARNING_RATE = 0.01
 MOMENTUM = 0.9
 CLASSES = 10
+# Of the recurrent network, for windows of 64 characters.
+CHARACTERS, EMBEDDING, UNITS, TIME = 128, 64, 256, 64
 
 
 def batch(size: int) -> tuple[Array, Array]:
@@ -16,6 +18,13 @@ def batch(size: int) -> tuple[Array, Array]:
     random = np.random.default_rng(0)
     images = random.random((size, 28, 28, 1), np.float32)
     return images, random.integers(0, CLASSES, size).astype(np.int32)
+
+
+def window(rows: int) -> tuple[Array, Array]:
+    """Characters and those that follow, int32 [TIME, rows], the same each time."""
+    random = np.random.default_rng(0)
+    read = random.integers(0, CHARACTERS, (TIME + 1, rows)).astype(np.int32)
+    return read[:-1], read[1:]
 
 
 def weights(*shape: int) -> Array:

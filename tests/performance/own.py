@@ -4,7 +4,17 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tests.performance.inputs import CLASSES, LEARNING_RATE, MOMENTUM, batch
+from tests.performance.inputs import (
+    CHARACTERS,
+    CLASSES,
+    EMBEDDING,
+    LEARNING_RATE,
+    MOMENTUM,
+    TIME,
+    UNITS,
+    batch,
+    window,
+)
 from tests.performance.interleaved import Work
 
 
@@ -27,11 +37,29 @@ def _training_step(size: int, model: Callable[[Any, int], Any]) -> Work:
     fed_images = qn.placeholder(qn.float32, images.shape)
     fed_labels = qn.placeholder(qn.int32, labels.shape)
     loss = qn.losses.sparse_softmax_cross_entropy(fed_labels, model(fed_images, CLASSES))
+    return _trained(loss, [fed_images, fed_labels], (images, labels))
+
+
+def _trained(loss: Any, feeds: list[Any], fed: tuple[Any, Any]) -> Work:
+    import qanat as qn
+
     train = qn.train.MomentumOptimizer(LEARNING_RATE, MOMENTUM).minimize(loss)
     session = _session()
     session.run(qn.global_variables_initializer())
-    run = session.prepare([loss, train], [fed_images, fed_labels])
-    return lambda: run(images, labels)
+    run = session.prepare([loss, train], feeds)
+    return lambda: run(*fed)
+
+
+def char_lm(rows: int) -> Work:
+    import qanat as qn
+    from qanat.models.recurrent import RecurrentNetwork
+
+    fed_inputs = qn.placeholder(qn.int32, [TIME, rows])
+    fed_targets = qn.placeholder(qn.int32, [TIME, rows])
+    network = RecurrentNetwork(CHARACTERS, EMBEDDING, "lstm", 1, UNITS)
+    logits, _ = network(fed_inputs, network.zero_states(rows))
+    loss = qn.losses.sparse_softmax_cross_entropy(fed_targets, logits)
+    return _trained(loss, [fed_inputs, fed_targets], window(rows))
 
 
 def tiny_run() -> Work:

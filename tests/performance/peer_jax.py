@@ -3,7 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.performance.inputs import CLASSES, LEARNING_RATE, MOMENTUM, batch, weights
+from tests.performance.inputs import (
+    CHARACTERS,
+    CLASSES,
+    EMBEDDING,
+    LEARNING_RATE,
+    MOMENTUM,
+    UNITS,
+    batch,
+    weights,
+    window,
+)
 from tests.performance.interleaved import Work
 
 
@@ -27,7 +37,7 @@ def lenet(size: int) -> Work:
             x = pool(jax.nn.relu(x + bias))
         return jax.nn.relu(x.reshape(-1, 3136) @ k3 + b3) @ k4 + b4
 
-    return _training_step(size, kernels, model)
+    return _training_step(batch(size), _with_biases(kernels), model)
 
 
 def mlp(size: int) -> Work:
@@ -38,22 +48,55 @@ def mlp(size: int) -> Work:
         x = jax.nn.relu(x.reshape(-1, 784) @ k1 + b1)
         return jax.nn.relu(x @ k2 + b2) @ k3 + b3
 
-    return _training_step(
-        size, [weights(784, 512), weights(512, 256), weights(256, CLASSES)], model
-    )
+    kernels = [weights(784, 512), weights(512, 256), weights(256, CLASSES)]
+    return _training_step(batch(size), _with_biases(kernels), model)
 
 
-def _training_step(size: int, kernels: list[Any], model: Callable[[Any, Any], Any]) -> Work:
+def char_lm(rows: int) -> Work:
+    """By scan; the inputs' share of the gates is computed for all times at once."""
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+
+    def model(parameters: Any, characters: Any) -> Any:
+        table, (kernel, bias), (dense, dense_bias) = parameters
+        gates_of_inputs = table[characters] @ kernel[:EMBEDDING] + bias
+        recurrent = kernel[EMBEDDING:]
+
+        def step(state: Any, gates: Any) -> Any:
+            c, h = state
+            i, j, f, o = jnp.split(gates + h @ recurrent, 4, axis=1)
+            c = c * jax.nn.sigmoid(f + 1.0) + jax.nn.sigmoid(i) * jnp.tanh(j)
+            h = jnp.tanh(c) * jax.nn.sigmoid(o)
+            return (c, h), h
+
+        zero = jnp.zeros((rows, UNITS))
+        _, outputs = lax.scan(step, (zero, zero), gates_of_inputs)
+        return outputs @ dense + dense_bias
+
+    kernels = [weights(EMBEDDING + UNITS, 4 * UNITS), weights(UNITS, CHARACTERS)]
+    table = jnp.asarray(weights(CHARACTERS, EMBEDDING))
+    return _training_step(window(rows), [table, *_with_biases(kernels)], model)
+
+
+def _with_biases(kernels: list[Any]) -> list[Any]:
+    import jax.numpy as jnp
+
+    return [(jnp.asarray(k), jnp.zeros(k.shape[-1])) for k in kernels]
+
+
+def _training_step(
+    fed: tuple[Any, Any], parameters: list[Any], model: Callable[[Any, Any], Any]
+) -> Work:
     import jax
     import jax.numpy as jnp
 
-    images, labels = batch(size)
-    parameters = [(jnp.asarray(k), jnp.zeros(k.shape[-1])) for k in kernels]
+    inputs, labels = fed
     velocities = jax.tree.map(jnp.zeros_like, parameters)
 
     def loss_of(parameters: Any, x: Any, y: Any) -> Any:
         scores = jax.nn.log_softmax(model(parameters, x))
-        return -jnp.take_along_axis(scores, y[:, None], axis=1).mean()
+        return -jnp.take_along_axis(scores, y[..., None], axis=-1).mean()
 
     def update(parameters: Any, velocities: Any, x: Any, y: Any) -> Any:
         loss, grads = jax.value_and_grad(loss_of)(parameters, x, y)
@@ -66,7 +109,7 @@ def _training_step(size: int, kernels: list[Any], model: Callable[[Any, Any], An
 
     def step() -> float:
         nonlocal state
-        loss, *state = compiled(*state, images, labels)  # type: ignore[assignment]
+        loss, *state = compiled(*state, inputs, labels)  # type: ignore[assignment]
         return float(loss)
 
     return step

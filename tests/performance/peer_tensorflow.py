@@ -2,7 +2,17 @@
 
 from typing import Any
 
-from tests.performance.inputs import CLASSES, LEARNING_RATE, MOMENTUM, batch, weights
+from tests.performance.inputs import (
+    CHARACTERS,
+    CLASSES,
+    EMBEDDING,
+    LEARNING_RATE,
+    MOMENTUM,
+    UNITS,
+    batch,
+    weights,
+    window,
+)
 from tests.performance.interleaved import Work
 
 
@@ -22,12 +32,16 @@ def _training_step(size: int, model: Any) -> Work:
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
         labels=fed_labels, logits=model(tf, fed_images)
     )
+    return _trained(tf, losses, [fed_images, fed_labels], (images, labels))
+
+
+def _trained(tf: Any, losses: Any, feeds: list[Any], fed: tuple[Any, Any]) -> Work:
     loss = tf.reduce_mean(losses)
     train = tf.train.MomentumOptimizer(LEARNING_RATE, MOMENTUM).minimize(loss)
     session = tf.Session()
     session.run(tf.global_variables_initializer())
-    run = session.make_callable([loss, train], [fed_images, fed_labels])
-    return lambda: run(images, labels)
+    run = session.make_callable([loss, train], feeds)
+    return lambda: run(*fed)
 
 
 def _lenet(tf: Any, x: Any) -> Any:
@@ -49,6 +63,45 @@ def _mlp(tf: Any, x: Any) -> Any:
 def _dense(tf: Any, x: Any, units: int) -> Any:
     kernel = tf.Variable(weights(int(x.shape[1]), units))
     return tf.nn.bias_add(tf.matmul(x, kernel), tf.Variable(tf.zeros([units])))
+
+
+def char_lm(rows: int) -> Work:
+    """By dynamic_rnn, in a loop of TensorFlow 1's ops."""
+    tf = _tensorflow()
+    tf.disable_control_flow_v2()
+    inputs, targets = window(rows)
+    fed_inputs = tf.placeholder(tf.int32, inputs.shape)
+    fed_targets = tf.placeholder(tf.int32, targets.shape)
+    x = tf.nn.embedding_lookup(tf.Variable(weights(CHARACTERS, EMBEDDING)), fed_inputs)
+    x, _ = tf.nn.dynamic_rnn(_LSTMCell(tf), x, dtype=tf.float32, time_major=True)
+    logits = _dense(tf, tf.reshape(x, [-1, UNITS]), CHARACTERS)
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels=tf.reshape(fed_targets, [-1]), logits=logits
+    )
+    return _trained(tf, losses, [fed_inputs, fed_targets], (inputs, targets))
+
+
+class _LSTMCell:
+    """TensorFlow's own LSTMCell, which it has no more where Keras 3 is."""
+
+    output_size = UNITS
+    state_size = (UNITS, UNITS)
+
+    def __init__(self, tf: Any) -> None:
+        self._tf = tf
+        self._kernel = tf.Variable(weights(EMBEDDING + UNITS, 4 * UNITS))
+        self._bias = tf.Variable(tf.zeros([4 * UNITS]))
+
+    def zero_state(self, rows: Any, dtype: Any) -> Any:
+        return self._tf.zeros([rows, UNITS], dtype), self._tf.zeros([rows, UNITS], dtype)
+
+    def __call__(self, x: Any, state: Any, scope: Any = None) -> Any:
+        tf, (c, h) = self._tf, state
+        gates = tf.nn.bias_add(tf.matmul(tf.concat([x, h], 1), self._kernel), self._bias)
+        i, j, f, o = tf.split(gates, 4, axis=1)
+        c = c * tf.sigmoid(f + 1.0) + tf.sigmoid(i) * tf.tanh(j)
+        h = tf.tanh(c) * tf.sigmoid(o)
+        return h, (c, h)
 
 
 def tiny_run() -> Work:

@@ -4,7 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from tests.performance.inputs import CLASSES, LEARNING_RATE, MOMENTUM, batch
+from tests.performance.inputs import (
+    CHARACTERS,
+    CLASSES,
+    EMBEDDING,
+    LEARNING_RATE,
+    MOMENTUM,
+    UNITS,
+    batch,
+    window,
+)
 from tests.performance.interleaved import Work
 
 
@@ -41,6 +50,25 @@ def mlp(size: int) -> Work:
     )
     images, labels = batch(size)
     return _training_step(model, torch.from_numpy(images.reshape(size, 784)), labels)
+
+
+def char_lm(rows: int) -> Work:
+    import torch
+    from torch import nn
+
+    class Network(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = nn.Embedding(CHARACTERS, EMBEDDING)
+            self.lstm = nn.LSTM(EMBEDDING, UNITS)
+            self.dense = nn.Linear(UNITS, CHARACTERS)
+
+        def forward(self, characters: Any) -> Any:
+            outputs, _ = self.lstm(self.table(characters))
+            return self.dense(outputs).flatten(0, 1)
+
+    inputs, targets = window(rows)
+    return _training_step(Network(), torch.from_numpy(inputs), targets.reshape(-1))
 
 
 def _training_step(model: Any, images: Any, labels: Any) -> Work:
