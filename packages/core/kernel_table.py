@@ -8,10 +8,8 @@ from typing import Any, Final
 
 import qanat
 from qanat.core import dtypes
+from qanat.core.device_library import KernelKey, device_libraries
 from qanat.core.dtypes import DType
-
-# A kernel: the op, and the dtype it takes for each of some type attrs.
-KernelKey = tuple[str, Mapping[str, int]]
 
 
 class KernelTable:
@@ -65,7 +63,8 @@ _table: KernelTable | None = None
 
 
 def kernel_table() -> KernelTable:
-    """The kernels of all installed packages `qanat.kernels_*`, which the first call loads.
+    """The kernels of all installed packages `qanat.kernels_*`, which the first call loads; of those
+    with devices of their own, where there is one.
 
     Raises:
         NotFoundError, InvalidArgumentError: such a package has no library, or one of another build.
@@ -77,7 +76,12 @@ def kernel_table() -> KernelTable:
 
             for library in installed_libraries():
                 _load(library)
-            _table = KernelTable({"CPU": [(op, types) for op, types, _ in _native.kernels()]})
+            kernels: dict[str, Sequence[KernelKey]]
+            kernels = {"CPU": [(op, types) for op, types, _ in _native.kernels()]}
+            for devices in device_libraries():
+                if devices.absence() is None:
+                    kernels[devices.device_type] = devices.kernels()
+            _table = KernelTable(kernels)
         return _table
 
 

@@ -10,7 +10,7 @@ and nowhere else, and an exception is the failure of the node. A phone has none 
 import errno
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from qanat.core.constants import describe
 from qanat.core.dtypes import DType, string
 from qanat.core.errors import OpError
 from qanat.core.signature import OpDef, lookup
+
+if TYPE_CHECKING:
+    from qanat.core import _native
 
 Array = np.ndarray[Any, Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -118,7 +121,7 @@ def _bound(
             result = function(*inputs, **given)
             return _outputs([result] if single else result or (), dtypes)
         except Exception as error:
-            raise _status(error) from error
+            raise status_of(error) from error
 
     return run
 
@@ -149,10 +152,12 @@ _CODES: Final = {
 }
 
 
-def _status(error: Exception) -> Exception:
+def status_of(error: BaseException) -> "_native.StatusError":
     """The error as native code takes it; the step adds the op and the node to the message."""
     from qanat.core import _native
 
+    if isinstance(error, _native.StatusError):
+        return error
     code, message = errors.UNKNOWN, f"{type(error).__name__}: {error}"
     if isinstance(error, OpError):
         code, message = error.code, error.message

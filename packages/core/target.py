@@ -3,12 +3,16 @@
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import qanat
+from qanat.core import dtypes
+from qanat.core.device_library import absent_devices, device_libraries
 from qanat.core.device_name import DeviceName
 from qanat.core.kernel_table import kernel_table
 from qanat.core.passes.compile import compile_step
+from qanat.core.passes.device_segments import with_segments
 from qanat.core.passes.flow import has_control_flow
 from qanat.core.passes.optimise import optimise
 from qanat.core.passes.partition import Partitions, join, partition
@@ -18,6 +22,7 @@ from qanat.core.passes.trim_values import trim_values
 from qanat.core.passes.verify import verify
 from qanat.core.run_errors import raise_status
 from qanat.core.session_config import SessionConfig
+from qanat.core.signature import Role
 
 
 class CompiledStep(Protocol):
@@ -74,8 +79,16 @@ class Target(Protocol):
         """Gives back what the steps of this session hold."""
 
 
-def plan_parts(step: StepGraph, devices: Sequence[DeviceName], config: SessionConfig) -> Partitions:
+def plan_parts(
+    step: StepGraph,
+    devices: Sequence[DeviceName],
+    config: SessionConfig,
+    absent: Mapping[str, str] = MappingProxyType({}),
+) -> Partitions:
     """Places a pruned step, takes it apart by device and optimises the parts.
+
+    Args:
+        absent: as of `place`.
 
     Raises:
         OpError: it cannot be placed.
@@ -84,7 +97,7 @@ def plan_parts(step: StepGraph, devices: Sequence[DeviceName], config: SessionCo
     step = verify(step, "prune")
     if has_control_flow(step):
         step = verify(trim_values(step), "trim_values")
-    placed = place(step, devices, table, config.allow_soft_placement)
+    placed = place(step, devices, table, config.allow_soft_placement, absent)
     made = partition(verify(placed, "place"))
     parts = {device: verify(part, "partition") for device, part in made.parts.items()}
     if config.optimise:
@@ -93,29 +106,77 @@ def plan_parts(step: StepGraph, devices: Sequence[DeviceName], config: SessionCo
 
 
 class LocalTarget:
-    """This process: its CPUs, as one device unless the session asks for more."""
+    """This process: its CPUs, as one device unless the session asks for more, and whatever devices
+    installed packages bring; these stand first."""
 
     def __init__(self, config: SessionConfig) -> None:
         from qanat.core import _native
 
         self._config = config
-        self._devices = [
+        self._absent = absent_devices()
+        self._opened = {
+            str(DeviceName("localhost", 0, 0, library.device_type, index)): device
+            for library in device_libraries()
+            if library.device_type not in self._absent
+            for index, device in enumerate(library.open())
+        }
+        self._devices = [*map(DeviceName.from_string, self._opened)] + [
             DeviceName("localhost", 0, 0, "CPU", index) for index in range(config.cpu_count)
         ]
+        # Where there is more than one kind of device: the device of each resource, by its handle.
+        self._homes: dict[str, str] = {}
         self._runtime = _native.Runtime(config.thread_count, _native.Resources())
 
     def devices(self) -> list[DeviceName]:
         return list(self._devices)
 
-    def compile(self, step: StepGraph) -> tuple[StepGraph, CompiledStep]:
+    def compile(self, step: StepGraph) -> tuple[StepGraph | StepGraphs, CompiledStep]:
         from qanat.core import _native
 
-        planned = plan_parts(step, self._devices, self._config)
+        step = self._at_home(step)
+        devices = self._preferred(step)
+        planned = plan_parts(step, devices, self._config, self._absent)
+        self._remember(planned)
+        compilers = {name: device.compile for name, device in self._opened.items()}
+        planned, segments = with_segments(planned, compilers)
         whole = join(planned)
+        if segments:
+            from qanat.core.device_step import segmented
+
+            verify(whole, "with_segments")
         try:
-            return whole, compile_step(whole, self._runtime)
+            executable = compile_step(whole, self._runtime)
         except _native.StatusError as error:
             raise_status(error, whole)
+        return segmented(whole, segments, executable) if segments else (whole, executable)
+
+    def _preferred(self, step: StepGraph) -> list[DeviceName]:
+        """All devices, in the order that suits a step. Those that run from Python take no branches
+        and loops, so a graph that has any stays on the CPUs, but for what the user asks otherwise.
+        """
+        if not self._opened:
+            return self._devices
+        graph = next((node.origin.graph for node in step if node.origin is not None), None)
+        if graph is None or all(op.op_def.role is Role.NONE for op in graph.get_operations()):
+            return self._devices
+        return sorted(self._devices, key=lambda device: str(device) in self._opened)
+
+    def _at_home(self, step: StepGraph) -> StepGraph:
+        """The step, whose resources are asked to be where earlier steps made them."""
+        if not self._homes:
+            return step
+        return step.with_nodes(
+            [
+                node.replace(device=self._homes[node.name]) if node.name in self._homes else node
+                for node in step
+            ]
+        )
+
+    def _remember(self, planned: Partitions) -> None:
+        if self._opened:
+            for device, part in planned.parts.items():
+                handles = [n.name for n in part if dtypes.resource in n.dtypes and not n.inputs]
+                self._homes.update(dict.fromkeys(handles, device))
 
     def reset(self, containers: Sequence[str]) -> None:
         raise ValueError("target: expected that of a cluster, got '': sessions here share nothing")

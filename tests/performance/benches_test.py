@@ -14,6 +14,7 @@ import pytest
         ("checkpoint_io", "save"),
         ("checkpoint_io", "restore"),
         ("cluster_step", "scalar_ps2_workers2"),
+        ("cuda_launch", "host_only"),
         ("graph_construction", "layer"),
         ("import_time", "import"),
         ("lenet_step", "batch_64"),

@@ -17,7 +17,7 @@ from tests.performance.inputs import (
 from tests.performance.interleaved import Work
 
 
-def lenet(size: int, channels_last: bool = False) -> Work:
+def lenet(size: int, channels_last: bool = False, device: str = "cpu") -> Work:
     import torch
     from torch import nn
 
@@ -32,13 +32,13 @@ def lenet(size: int, channels_last: bool = False) -> Work:
         nn.Linear(3136, 512),
         nn.ReLU(),
         nn.Linear(512, CLASSES),
-    )
+    ).to(device)
     images, labels = batch(size)
     fed = torch.from_numpy(np.ascontiguousarray(images.transpose(0, 3, 1, 2)))
     if channels_last:
         model = model.to(memory_format=torch.channels_last)
         fed = fed.to(memory_format=torch.channels_last)
-    return _training_step(model, fed, labels)
+    return _training_step(model, fed, labels, device)
 
 
 def mlp(size: int) -> Work:
@@ -71,7 +71,7 @@ def char_lm(rows: int) -> Work:
     return _training_step(Network(), torch.from_numpy(inputs), targets.reshape(-1))
 
 
-def _training_step(model: Any, images: Any, labels: Any) -> Work:
+def _training_step(model: Any, images: Any, labels: Any, device: str = "cpu") -> Work:
     import os
 
     import torch
@@ -82,7 +82,8 @@ def _training_step(model: Any, images: Any, labels: Any) -> Work:
 
     def step() -> Any:
         optimizer.zero_grad()
-        loss = torch.nn.functional.cross_entropy(model(images), targets)
+        output = model(images.to(device))
+        loss = torch.nn.functional.cross_entropy(output, targets.to(device))
         loss.backward()
         optimizer.step()
         return loss.item()
@@ -96,10 +97,10 @@ def tiny() -> Work:
     return lambda: (torch.tensor(1.0) + 1.0).item()
 
 
-def add_chain(length: int) -> Work:
+def add_chain(length: int, device: str = "cpu") -> Work:
     import torch
 
-    fed = torch.tensor(1.0)
+    fed = torch.tensor(1.0, device=device)
 
     def chain() -> Any:
         x = fed

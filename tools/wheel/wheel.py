@@ -43,8 +43,15 @@ def metadata_text(spec: dict) -> str:
         *[f"License-File: {name}" for name, _ in spec["licenses"]],
         "Requires-Python: >=3.11",
         *[f"Requires-Dist: {requirement}" for requirement in spec["requires"]],
+        *[f"Provides-Extra: {extra}" for extra in extras(spec["requires"])],
     ]
     return "\n".join(lines) + "\n"
+
+
+def extras(requirements: list[str]) -> list[str]:
+    """The names in `NAME; extra == 'cuda'`: what can be asked for as DISTRIBUTION[cuda]."""
+    found = (re.search(r"extra *== *['\"]([\w-]+)['\"]", line) for line in requirements)
+    return sorted({match[1] for match in found if match})
 
 
 def wheel_text(spec: dict) -> str:

@@ -46,6 +46,13 @@ def test_every_member_is_in_the_record_with_its_hash(tmp_path: pathlib.Path) -> 
         assert "Requires-Dist: numpy\n" in metadata and "License-File: LICENSE\n" in metadata
 
 
+def test_what_only_an_extra_requires(tmp_path: pathlib.Path) -> None:
+    requires = ["numpy", "pycuda>=1; extra == 'cuda'", "nvrtc; extra == 'cuda'"]
+    text = wheel.metadata_text({**spec(tmp_path, {}), "requires": requires})
+    assert "Requires-Dist: pycuda>=1; extra == 'cuda'\n" in text
+    assert text.count("Provides-Extra: cuda\n") == text.count("Provides-Extra") == 1
+
+
 def test_the_order_of_the_inputs_does_not_matter(tmp_path: pathlib.Path) -> None:
     one = spec(tmp_path, {"qanat/a.py": b"1", "qanat/b.py": b"2"})
     wheel.write(one, str(tmp_path / "1.whl"))

@@ -2,12 +2,15 @@
 
 Nodes that must stand together (colocation, and whoever uses a resource) form groups by union-find.
 A device is feasible for a group if every node's constraint allows it and it has a kernel for every
-node. The first feasible device in order of preference wins.
+node. The first feasible device in order of preference wins; for what owns a resource, the first
+that also has a kernel for whoever uses the resource elsewhere in the graph, so that every step
+finds it in one place.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 from qanat.core import dtypes
 from qanat.core.attrs import as_text
@@ -51,6 +54,7 @@ def place(
     devices: Sequence[DeviceName],
     kernels: KernelTable,
     allow_soft_placement: bool = False,
+    absent: Mapping[str, str] = MappingProxyType({}),
 ) -> StepGraph:
     """The same step with one device a node.
 
@@ -58,6 +62,7 @@ def place(
         devices: whole names, the preferred ones first.
         kernels: what exists.
         allow_soft_placement: whether a user constraint that cannot be met is dropped.
+        absent: by device type that could be here, why there is none, for messages.
 
     Raises:
         UnimplementedError: no device has a kernel for a node; the message lists those that exist.
@@ -65,7 +70,7 @@ def place(
     """
     names: dict[str, str] = {}
     for group in _groups(graph):
-        chosen = str(_choose(group, devices, kernels, allow_soft_placement))
+        chosen = str(_choose(group, devices, kernels, allow_soft_placement, absent))
         names.update((node.name, chosen) for node in group.nodes)
     return graph.with_nodes([node.replace(device=names[node.name]) for node in graph])
 
@@ -94,9 +99,15 @@ def _groups(graph: StepGraph) -> Iterable[_Group]:
 
 
 def _choose(
-    group: _Group, devices: Sequence[DeviceName], kernels: KernelTable, soft: bool
+    group: _Group,
+    devices: Sequence[DeviceName],
+    kernels: KernelTable,
+    soft: bool,
+    absent: Mapping[str, str],
 ) -> DeviceName:
     able = [device for device in devices if _runs_all(device, group.nodes, kernels)]
+    if len(able) > 1:
+        able.sort(key=lambda device: not _runs_users(device, group.nodes, kernels))
     constraint = group.constraint()
     if isinstance(constraint, DeviceName):
         for device in able:
@@ -104,12 +115,25 @@ def _choose(
                 return device
     if able and soft:
         return able[0]
-    raise _refusal(group, constraint, devices, able, kernels)
+    raise _refusal(group, constraint, devices, able, kernels, absent)
 
 
 def _runs_all(device: DeviceName, nodes: Sequence[Node], kernels: KernelTable) -> bool:
     kind = device.device_type or ""
     return all(node.op == _ARG or kernels.has(kind, node.op, node.attrs) for node in nodes)
+
+
+def _runs_users(device: DeviceName, nodes: Sequence[Node], kernels: KernelTable) -> bool:
+    """Whether a device has a kernel for all of the graph that uses a resource of these nodes."""
+    kind = device.device_type or ""
+    handles = [
+        output
+        for node in nodes
+        if node.origin is not None and dtypes.resource in node.dtypes
+        for output in node.origin.outputs
+    ]
+    users = (user for handle in handles for user in handle.consumers())
+    return all(kernels.has(kind, user.type, user._attrs) for user in users)
 
 
 def _refusal(
@@ -118,6 +142,7 @@ def _refusal(
     devices: Sequence[DeviceName],
     able: Sequence[DeviceName],
     kernels: KernelTable,
+    absent: Mapping[str, str],
 ) -> OpError:
     here = ", ".join(map(str, devices))
     for node in group.nodes:
@@ -144,6 +169,9 @@ def _refusal(
     node = constrained[0]
     if able:
         what = f"expected one of the devices {', '.join(map(str, able))}, got {asked}"
+        missing = absent.get(constraint.device_type or "")
+        if missing is not None:
+            what += f" ({missing})"
         return node_error(
             InvalidArgumentError, node, f"{what}; allow_soft_placement=True drops such constraints"
         )

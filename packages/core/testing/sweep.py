@@ -149,15 +149,27 @@ def build(
     return built
 
 
-def tried(cases: Iterable[Case]) -> list[tuple[Case, DType | None]]:
-    """Each case with each dtype for which all ops of its graph have a CPU kernel."""
-    return [(case, dtype) for case in cases for dtype in case.swept() if _runs(case, dtype)]
+def tried(
+    cases: Iterable[Case], table: KernelTable | None = None, device_type: str = "CPU"
+) -> list[tuple[Case, DType | None]]:
+    """Each case with each dtype for which all ops of its graph have a kernel of that device.
+
+    Args:
+        table: of kernels; all that exist if not given.
+    """
+    table = kernel_table() if table is None else table
+    return [
+        (case, dtype)
+        for case in cases
+        for dtype in case.swept()
+        if _runs(case, dtype, table, device_type)
+    ]
 
 
 def tried_once(cases: Iterable[Case]) -> list[tuple[Case, DType | None]]:
     """Each case that runs with one dtype: for what does not depend on it."""
-    found = ((case, [dtype for dtype in case.swept() if _runs(case, dtype)][:1]) for case in cases)
-    return [(case, dtype) for case, runs in found for dtype in runs]
+    found = (tried([case])[:1] for case in cases)
+    return [run for runs in found for run in runs]
 
 
 def name_of(value: Any) -> str:
@@ -167,12 +179,11 @@ def name_of(value: Any) -> str:
     return value.message if isinstance(value, Misuse) else str(value)
 
 
-def _runs(case: Case, dtype: DType | None) -> bool:
-    return all(_has_kernel(op) for op in build(case, dtype).graph.get_operations())
-
-
-def _has_kernel(op: Operation) -> bool:
-    return op.type == "Placeholder" or kernel_table().has("CPU", op.type, op._attrs)
+def _runs(case: Case, dtype: DType | None, table: KernelTable, device_type: str) -> bool:
+    return all(
+        op.type == "Placeholder" or table.has(device_type, op.type, op._attrs)
+        for op in build(case, dtype).graph.get_operations()
+    )
 
 
 def check_value(case: Case, dtype: DType | None) -> None:

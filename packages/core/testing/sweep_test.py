@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from qanat.core import dtypes
-from qanat.core.kernel_table import KernelKey, KernelTable
+from qanat.core.device_library import KernelKey
+from qanat.core.kernel_table import KernelTable
 from qanat.core.op_def import In, Shapes, op
 from qanat.core.testing import sweep
 from qanat.core.testing.case import Case, numbers

@@ -1,0 +1,1 @@
+"""How nodes are launched, one file a family."""

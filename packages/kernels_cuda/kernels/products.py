@@ -1,0 +1,104 @@
+"""Products of matrices."""
+
+import struct
+from typing import Any
+
+from qanat.core.dtypes import DType
+from qanat.core.errors import UnimplementedError
+from qanat.kernels_cuda.device import DeviceArray, Dims
+from qanat.kernels_cuda.kernel import FLOATS, Run, cuda_kernel
+from qanat.kernels_cuda.kernels.reductions import reduce_middle
+
+TILE = 64  # kTile of cu/product.cuh
+# What one block sums at least, before the depth is shared among more.
+_GRAIN = 256
+_MOST = 2**31
+
+
+@cuda_kernel("MatMul", T=FLOATS)
+def _(
+    run: Run, a: DeviceArray, b: DeviceArray, *, transpose_a: bool, transpose_b: bool
+) -> DeviceArray:
+    return _matmul(run, a, b, transpose_a, transpose_b, epilogue(), may_split=True)
+
+
+@cuda_kernel("_FusedMatMul", T=FLOATS)
+def _(
+    run: Run,
+    a: DeviceArray,
+    b: DeviceArray,
+    bias: DeviceArray,
+    *,
+    transpose_a: bool,
+    transpose_b: bool,
+    activation: str,
+) -> DeviceArray:
+    end = epilogue(bias, activation)
+    return _matmul(run, a, b, transpose_a, transpose_b, end, may_split=False)
+
+
+def _matmul(
+    run: Run,
+    a: DeviceArray,
+    b: DeviceArray,
+    transpose_a: bool,
+    transpose_b: bool,
+    end: bytes,
+    may_split: bool,
+) -> DeviceArray:
+    rows, depth = a.shape[::-1] if transpose_a else a.shape
+    columns = b.shape[0] if transpose_b else b.shape[1]
+    factors = (_matrix(a, transpose_a), _matrix(b, transpose_b))
+    function = f"matmul_{a.dtype.name}"
+    return product(
+        run, "matmul", function, (rows, columns, depth), a.dtype, factors, (end,), may_split
+    ).reshaped((rows, columns))
+
+
+def product(
+    run: Run,
+    module: str,
+    function: str,
+    extent: Dims,
+    dtype: DType,
+    factors: tuple[Any, ...],
+    ends: tuple[bytes, ...] = (),
+    may_split: bool = True,
+) -> DeviceArray:
+    """Launches a product by tiles.
+
+    Args:
+        extent: rows, columns and depth.
+        dtype: of the result.
+        factors: the kernel's parameters between the output and the extent.
+        ends: those after the extent.
+        may_split: whether the depth may be shared among blocks, whose sums are added up.
+    """
+    rows, columns, depth = extent
+    if max(extent) >= _MOST:
+        raise UnimplementedError(f"expected sizes below 2^31 on a GPU, got {list(extent)}")
+    tiles = (-(-rows // TILE), -(-columns // TILE))
+    splits = _splits(run, tiles[0] * tiles[1], depth) if may_split else 1
+    out = run.gpu.empty((splits, rows, columns), dtype)
+    shape = struct.pack("<4q", rows, columns, depth, splits)
+    run.gpu.launch(module, function, (*tiles, splits), out, *factors, shape, *ends)
+    if splits == 1:
+        return out
+    return reduce_middle(run, "Sum", out.reshaped((1, splits, rows * columns)))
+
+
+def _splits(run: Run, tiles: int, depth: int) -> int:
+    wanted = -(-2 * run.gpu.driver.processors // max(tiles, 1))
+    return max(min(depth // _GRAIN, wanted, 64), 1)
+
+
+def epilogue(bias: DeviceArray | None = None, activation: str = "") -> bytes:
+    """The struct Epilogue."""
+    address = 0 if bias is None else bias.block.address
+    return struct.pack("<Qq", address, activation == "Relu")
+
+
+def _matrix(x: DeviceArray, transposed: bool) -> bytes:
+    """The struct Matrix."""
+    rows, columns = (1, x.shape[1]) if transposed else (x.shape[1], 1)
+    return struct.pack("<Qqq", x.block.address, rows, columns)

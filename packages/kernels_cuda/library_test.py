@@ -1,0 +1,93 @@
+"""Where there is no GPU, there is a reason, and it is one line."""
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from qanat import kernels_cuda
+from qanat.core.base_ops import constant, identity
+from qanat.core.errors import InvalidArgumentError
+from qanat.core.graph import Graph, Output, device
+from qanat.core.session import Session
+from qanat.core.session_config import SessionConfig
+from qanat.kernels_cuda.library import CudaLibrary
+
+
+def installed(monkeypatch: pytest.MonkeyPatch, driver: ModuleType | None) -> None:
+    """PyCUDA as some module, or not at all."""
+    package = None if driver is None else ModuleType("pycuda")
+    monkeypatch.setitem(sys.modules, "pycuda", package)
+    monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
+
+
+def pycuda(**members: Any) -> ModuleType:
+    driver = ModuleType("pycuda.driver")
+    driver.__dict__.update(Error=type("Error", (Exception,), {}), init=lambda: None, **members)
+    return driver
+
+
+def without_devices() -> ModuleType:
+    return pycuda(Device=type("Device", (), {"count": staticmethod(lambda: 0)}))
+
+
+def that_fails() -> ModuleType:
+    driver = pycuda()
+
+    def init() -> None:
+        raise driver.Error("cuInit failed: no CUDA-capable device is detected\nmore")
+
+    driver.init = init  # type: ignore[attr-defined]
+    return driver
+
+
+@pytest.mark.parametrize(
+    ("driver", "reason"),
+    [
+        (None, "no GPU: PyCUDA is not installed (pip install pycuda)"),
+        (without_devices(), "no GPU: CUDA's driver finds none"),
+        (
+            that_fails(),
+            "no GPU: CUDA's driver finds none (cuInit failed: no CUDA-capable device is detected)",
+        ),
+    ],
+    ids=["not installed", "no device", "error"],
+)
+def test_absence(driver: ModuleType | None, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, driver)
+    assert CudaLibrary().absence() == reason
+
+
+def test_pycuda_without_the_drivers_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(name: str) -> ModuleType:
+        raise ImportError("libcuda.so.1: cannot open shared object file")
+
+    monkeypatch.setattr(importlib, "import_module", fail)
+    reason = "no GPU: CUDA's driver is not installed (libcuda.so.1: cannot open shared object file)"
+    assert CudaLibrary().absence() == reason
+
+
+@pytest.fixture
+def on_gpu(monkeypatch: pytest.MonkeyPatch) -> Output:
+    """A value that is asked of a GPU, where there is none."""
+    monkeypatch.setattr(kernels_cuda, "DEVICES", CudaLibrary())
+    installed(monkeypatch, None)
+    with Graph().as_default(), device("/device:GPU:0"):
+        return identity(constant([1.0]))
+
+
+def test_a_step_for_a_gpu_says_why_there_is_none(on_gpu: Output) -> None:
+    with Session(graph=on_gpu.graph) as session:
+        with pytest.raises(InvalidArgumentError) as caught:
+            session.run(on_gpu)
+    message = str(caught.value)
+    assert "got 'Const' on /device:GPU:0 (no GPU: PyCUDA is not installed" in message
+    assert "allow_soft_placement=True" in message and "library_test.py:" in message
+
+
+def test_soft_placement_runs_it_on_the_cpu(on_gpu: Output) -> None:
+    config = SessionConfig(allow_soft_placement=True)
+    with Session(graph=on_gpu.graph, config=config) as session:
+        assert session.run(on_gpu) == [1.0]

@@ -1,0 +1,135 @@
+"""Where things run on a machine that has a GPU: what users ask for, and what they need not know."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import qanat as qn
+from qanat import kernels_cuda
+from qanat.core.passes.step_graph import Node
+from qanat.kernels_cuda.emulator.driver import EmulatedDriver
+
+GPU = "/device:GPU:0"
+SOFT = qn.SessionConfig(allow_soft_placement=True)
+
+
+@pytest.fixture(autouse=True)
+def driver() -> Iterator[EmulatedDriver]:
+    made = EmulatedDriver()
+    with kernels_cuda.DEVICES.using(made), qn.Graph().as_default():
+        yield made
+    made.check_memory()
+
+
+def nodes(session: qn.Session) -> list[Node]:
+    """Of all steps that the session has run."""
+    return [node for plan in session._plans.values() for node in plan.step]
+
+
+def device_of(session: qn.Session, name: str) -> set[str]:
+    return {n.device.rpartition("/device:")[2] for n in nodes(session) if n.name == name}
+
+
+def test_what_has_a_kernel_runs_on_the_gpu() -> None:
+    x = qn.placeholder(qn.float32, [2], name="x")
+    y = qn.exp(x, name="y")
+    with qn.Session() as session:
+        np.testing.assert_allclose(session.run(y, {x: [0, 1]}), np.exp([0, 1]), rtol=1e-6)
+        assert device_of(session, "y") == {"GPU:0"}
+
+
+def test_what_is_asked_to_be_on_the_cpu_is() -> None:
+    with qn.device("/cpu:0"):
+        y = qn.exp(qn.constant([1.0, 2.0]), name="y")
+    with qn.Session() as session:
+        session.run(y)
+        assert device_of(session, "y") == {"CPU:0"}
+
+
+def test_values_go_to_and_fro() -> None:
+    x = qn.placeholder(qn.float32, [3])
+    with qn.device(GPU):
+        a = qn.exp(x)
+    with qn.device("/cpu:0"):
+        b = a + 1.0
+        c = qn.sqrt(b)
+    with qn.device(GPU):
+        y = c * a
+    fed = np.array([0.0, 1.0, 2.0], np.float32)
+    with qn.Session(config=qn.SessionConfig(threads=2)) as session:
+        for _ in range(3):
+            expected = np.sqrt(np.exp(fed) + 1) * np.exp(fed)
+            np.testing.assert_allclose(session.run(y, {x: fed}), expected, rtol=1e-6)
+        assert sum(node.op == "_DeviceSegment" for node in nodes(session)) == 2
+
+
+def test_no_kernel_for_a_gpu() -> None:
+    with qn.device(GPU):
+        y = qn.concat([[1.0], [2.0]], 0, name="y")
+    with qn.Session() as session, pytest.raises(qn.errors.InvalidArgumentError, match="'y' on"):
+        session.run(y)
+    with qn.Session(config=SOFT) as session:
+        np.testing.assert_array_equal(session.run(y), [1, 2])
+
+
+def test_a_variable_is_where_all_of_the_graph_can_use_it() -> None:
+    v = qn.Variable(np.int64(1), name="v")
+    add = v.assign_add(np.int64(2))  # for which a GPU has no kernel, though it has for all else
+    with qn.Session() as session:
+        session.run(v.initializer)
+        session.run(add)
+        assert session.run(v) == 3
+        assert device_of(session, "v") == {"CPU:0"}
+
+
+def test_a_variable_stays_where_it_was_made() -> None:
+    v = qn.get_variable("v", initializer=qn.constant([1.0, 2.0]))
+    read = v + 0.0
+    with qn.Session() as session:
+        session.run(v.initializer)
+        _, counted = qn.while_loop(
+            lambda i, x: i < 3, lambda i, x: (i + 1, x + 1.0), [0, qn.constant(0.0)]
+        )
+        assert session.run(counted) == 3
+        np.testing.assert_array_equal(session.run(read), [1, 2])
+        assert device_of(session, "v") == {"GPU:0"}
+
+
+def test_a_graph_with_a_loop_stays_on_the_cpu() -> None:
+    v = qn.get_variable("v", initializer=qn.constant([1.0, 2.0]))
+    _, total = qn.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x + v), [0, v * 0.0])
+    with qn.Session() as session:
+        session.run(v.initializer)
+        np.testing.assert_array_equal(session.run(total), [3, 6])
+        assert device_of(session, "v") == {"CPU:0"}
+
+
+def test_a_failure_in_a_segment_names_the_node_and_the_line() -> None:
+    x = qn.placeholder(qn.float32, None)
+    y = qn.placeholder(qn.float32, None)
+    z = qn.matmul(qn.exp(x), y, name="product")
+    with qn.Session() as session:
+        with pytest.raises(qn.errors.InvalidArgumentError) as caught:
+            session.run(z, {x: np.zeros((2, 3), "f"), y: np.zeros((4, 5), "f")})
+        assert caught.value.node_name == "product" and caught.value.op is z.op
+        assert str(caught.value).startswith("[MatMul] expected")
+        assert "cuda_placement_test.py:" in str(caught.value)
+        assert session.run(z, {x: [[0.0, 0.0]], y: [[1.0], [1.0]]}) == [[2.0]]
+
+
+def test_an_uninitialized_variable_names_itself() -> None:
+    v = qn.get_variable("weights", initializer=qn.constant(1.0))
+    with qn.Session() as session:
+        with pytest.raises(qn.errors.FailedPreconditionError, match="'weights'"):
+            session.run(v + 1.0)
+
+
+def test_each_session_has_variables_of_its_own() -> None:
+    v = qn.get_variable("v", initializer=qn.constant(1.0))
+    add = v.assign_add(1.0)
+    with qn.Session() as one, qn.Session() as other:
+        for session in (one, other):
+            session.run(v.initializer)
+        one.run(add)
+        assert one.run(v) == 2 and other.run(v) == 1
