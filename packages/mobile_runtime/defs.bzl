@@ -46,8 +46,10 @@ _phone = transition(
 
 def _impl(ctx):
     out = ctx.actions.declare_file(ctx.label.name)
+    selection = ctx.actions.declare_file(ctx.label.name + ".selection")
     ctx.actions.symlink(output = out, target_file = ctx.attr.program[0][DefaultInfo].files.to_list()[0])
-    return [DefaultInfo(files = depset([out]), runfiles = ctx.runfiles([out]))]
+    ctx.actions.write(selection, "ops %s\ndtypes %s\n" % (" ".join(ctx.attr.ops), " ".join(ctx.attr.dtypes)))
+    return [DefaultInfo(files = depset([out, selection]))]
 
 _model_program = rule(
     implementation = _impl,
@@ -69,7 +71,8 @@ def qanat_model_program(
         dtypes,
         program = "//packages/mobile_runtime/native:run_model",
         **kwargs):
-    """NAME: `program` for a platform, optimised, static and stripped, whatever else is built.
+    """NAME: `program` for a platform, optimised, static and stripped, whatever else is built; and
+    NAME.selection, which says what it was selected by.
 
     `ops` and `dtypes` are what qanat.mobile_runtime.selection says of the model. Other models are refused
     by an error that names the op. On x86-64 all instruction sets stay in the program, so this is for phones.
