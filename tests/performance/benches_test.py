@@ -19,6 +19,7 @@ import pytest
         ("import_time", "import"),
         ("lenet_step", "batch_64"),
         ("mlp_step", "batch_64"),
+        ("mobile_latency", "batch_1"),
         ("tiny_run", "scalar_add"),
         ("while_loop", "an_iteration"),
     ],

@@ -32,3 +32,11 @@ def weights(*shape: int) -> Array:
     fan_in = int(np.prod(shape[:-1]))
     normal = np.random.default_rng(1).standard_normal(shape, np.float32)
     return np.asarray(normal * np.float32(np.sqrt(2 / fan_in)))
+
+
+def lenet_weights() -> dict[str, Array]:
+    """Kernels, HWIO and [inputs, outputs], and biases of LeNet, by layer."""
+    shapes = {"conv1": (5, 5, 1, 32), "conv2": (5, 5, 32, 64), "fc1": (3136, 512), "fc2": (512, 10)}
+    kernels = {name: weights(*shape) for name, shape in shapes.items()}
+    biases = {f"{name}_bias": weights(1, shape[-1])[0] for name, shape in shapes.items()}
+    return kernels | biases

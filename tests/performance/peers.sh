@@ -5,4 +5,4 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 "${PYTHON:-python3}" -m venv "$here/.venv"
 "$here/.venv/bin/pip" install --quiet --requirement "$here/peers.txt"
-"$here/.venv/bin/pip" list --quiet | grep -i -E '^(tensorflow|torch|jax)'
+"$here/.venv/bin/pip" list --quiet | grep -i -E '^(tensorflow|torch|jax|onnx|ai-edge)'

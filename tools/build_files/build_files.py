@@ -12,10 +12,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 # What select() finds true, as on the default platform of .bazelrc.
-CONDITIONS = ("@platforms//cpu:x86_64", "//conditions:default")
+CONDITIONS = ("@platforms//cpu:x86_64", "//tools/platforms:has_gnu", "//conditions:default")
 
 # The rules that Bazel 4 defines itself and that are used here without loading them.
-NATIVE = ("config_setting", "filegroup", "genrule", "package_group", "platform", "toolchain")
+NATIVE = (
+    "alias",
+    "config_setting",
+    "filegroup",
+    "genrule",
+    "package_group",
+    "platform",
+    "toolchain",
+)
 
 Names = dict[str, Any]
 
@@ -162,7 +170,8 @@ class Reader:
 
     def module_names(self) -> Names:
         native = type("native", (), {k: staticmethod(v) for k, v in self.build_names().items()})
-        unused = dict.fromkeys(("attr", "provider", "repository_rule", "PyInfo"), Anything())
+        ignored = ("attr", "provider", "repository_rule", "transition", "PyInfo")
+        unused = dict.fromkeys(ignored, Anything())
         return {**unused, "native": native, "rule": lambda **_: Rule(self), "select": select}
 
     def glob(self, include: list[str], exclude: list[str] | None = None, **_: Any) -> list[str]:

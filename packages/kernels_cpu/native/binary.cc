@@ -158,7 +158,8 @@ class AddNKernel final : public Kernel {
 
 // Registers the op for every dtype of `among` that has loops.
 template <BinaryOp kOp, bool kBroadcasts = true>
-void add(KernelRegistry& registry, const char* op, DTypes among = kArrays) {
+QANAT_SELECTING void add(KernelRegistry& registry, const char* op, DTypes among = kArrays) {
+  if (!is_selected(op)) return;
 #define QANAT_ADD(e, type, name)                                                               \
   if (among.contains(DType::e) && binary_loops(kOp, computed_dtype(DType::e)).same != nullptr) \
     registry.add<BinaryKernel<kOp, kBroadcasts>>(op, {{"T", DType::e}});

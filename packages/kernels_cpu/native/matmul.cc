@@ -123,11 +123,11 @@ void multiply_tensors(KernelContext& context, const Sizes& sizes, int64_t count,
                       const TensorView& a, const TensorView& b, const TensorView& c,
                       const TensorView* bias = nullptr, bool relu = false) {
   if (c.num_elements() == 0) return;
-  if (c.dtype == DType::kInt32) {
+  if (is_selected(DType::kInt32) && c.dtype == DType::kInt32) {
     return multiply_integers(context, sizes, count, a.as<int32_t>(), b.as<int32_t>(),
                              c.as<int32_t>());
   }
-  if (c.dtype == DType::kInt64) {
+  if (is_selected(DType::kInt64) && c.dtype == DType::kInt64) {
     return multiply_integers(context, sizes, count, a.as<int64_t>(), b.as<int64_t>(),
                              c.as<int64_t>());
   }

@@ -43,10 +43,11 @@ inline constexpr DTypes kIndices = {DType::kInt32, DType::kInt64};
 
 // Registers K for each dtype of the set in place of the op's type attr.
 template <typename K>
-void add_each(KernelRegistry& registry, const char* op, const char* attr, DTypes dtypes,
-              uint32_t flags = kPlain) {
-#define QANAT_ADD(e, type, name) \
-  if (dtypes.contains(DType::e)) registry.add<K>(op, {{attr, DType::e}}, flags);
+QANAT_SELECTING void add_each(KernelRegistry& registry, const char* op, const char* attr,
+                              DTypes dtypes, uint32_t flags = kPlain) {
+#define QANAT_ADD(e, type, name)                          \
+  if (is_selected(DType::e) && dtypes.contains(DType::e)) \
+    registry.add<K>(op, {{attr, DType::e}}, flags);
   QANAT_DTYPES(QANAT_ADD)
 #undef QANAT_ADD
 }
@@ -57,10 +58,25 @@ struct TypeTag {
   using type = T;
 };
 
+// Whether kernels of this build may meet elements of the type: those they are registered for, and
+// beside these indices and conditions.
+constexpr bool is_met(DType dtype) {
+  return is_selected(dtype) || (kIndices | kBools).contains(dtype);
+}
+
+// Calls visit(TypeTag<T>) if T is the type of dtype.
+template <typename T, typename F>
+bool visit_one(DType dtype, F&& visit) {
+  if constexpr (is_met(dtype_of<T>)) {
+    if (dtype_of<T> == dtype) return visit(TypeTag<T>{}), true;
+  }
+  return false;
+}
+
 // Calls visit(TypeTag<T>) for the T of dtype; false, and no call, where it is none of the Ts.
 template <typename... Ts, typename F>
 bool visit_type(DType dtype, F&& visit) {
-  return ((dtype_of<Ts> == dtype ? (visit(TypeTag<Ts>{}), true) : false) || ...);
+  return (visit_one<Ts>(dtype, visit) || ...);
 }
 
 template <typename F>

@@ -71,7 +71,8 @@ class UnaryKernel final : public UnaryKernelBase {
 
 // Registers the op for every dtype of `among` that has a loop.
 template <UnaryOp kOp>
-void add(KernelRegistry& registry, const char* op, DTypes among = kArrays) {
+QANAT_SELECTING void add(KernelRegistry& registry, const char* op, DTypes among = kArrays) {
+  if (!is_selected(op)) return;
 #define QANAT_ADD(e, type, name)                                                        \
   if (among.contains(DType::e) && unary_loop(kOp, computed_dtype(DType::e)) != nullptr) \
     registry.add<UnaryKernel<kOp>>(op, {{"T", DType::e}});

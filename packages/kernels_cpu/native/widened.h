@@ -4,6 +4,7 @@
 #define PACKAGES_KERNELS_CPU_NATIVE_WIDENED_H_
 
 #include "packages/kernels_cpu/native/elements.h"
+#include "packages/kernels_cpu/native/micro/computed.h"
 #include "packages/kernels_cpu/native/scratch.h"
 #include "packages/kernels_cpu/native/types.h"
 
@@ -17,7 +18,8 @@ void visit_computed(DType dtype, F&& compute) {
     case DType::kFloat64:
     case DType::kInt32:
     case DType::kUInt32:
-      return compute(TypeTag<double>{});
+      if constexpr (micro::kComputes<double>) compute(TypeTag<double>{});
+      return;
     default:
       return compute(TypeTag<float>{});
   }

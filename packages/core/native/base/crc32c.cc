@@ -24,7 +24,7 @@ constexpr uint32_t kPolynomial = 0x82f63b78;  // Castagnoli's, the lowest bit fi
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
 // tables[n][b]: what byte b contributes to the remainder when n more bytes follow it.
-constexpr Tables make_tables() {
+Tables make_tables() {
   Tables tables{};
   for (uint32_t byte = 0; byte < 256; ++byte) {
     uint32_t remainder = byte;
@@ -42,18 +42,23 @@ constexpr Tables make_tables() {
   return tables;
 }
 
-constexpr Tables kTables = make_tables();
+// Made when they are first needed: in a program for a phone they would be a tenth of it.
+const Tables& tables() {
+  static const Tables made = make_tables();
+  return made;
+}
 
 // The remainder `crc` of what went before, moved on by whole words.
 using Words = uint32_t (*)(const uint8_t* bytes, size_t words, uint32_t crc);
 
 uint32_t words_by_tables(const uint8_t* bytes, size_t words, uint32_t crc) {
+  const Tables& by_place = tables();
   for (; words > 0; --words, bytes += 8) {
     uint64_t word;
     std::memcpy(&word, bytes, sizeof(word));
     word ^= crc;
     crc = 0;
-    for (int n = 0; n < 8; ++n) crc ^= kTables[7 - n][(word >> (8 * n)) & 255];
+    for (int n = 0; n < 8; ++n) crc ^= by_place[7 - n][(word >> (8 * n)) & 255];
   }
   return crc;
 }
@@ -161,7 +166,8 @@ uint32_t crc32c(const void* data, size_t size, uint32_t before) {
   const auto* bytes = static_cast<const uint8_t*>(data);
   uint32_t crc = words(bytes, size / 8, ~before);
   bytes += size & ~size_t{7};
-  for (size &= 7; size > 0; --size, ++bytes) crc = (crc >> 8) ^ kTables[0][(crc ^ *bytes) & 255];
+  const auto& of_byte = tables()[0];
+  for (size &= 7; size > 0; --size, ++bytes) crc = (crc >> 8) ^ of_byte[(crc ^ *bytes) & 255];
   return ~crc;
 }
 

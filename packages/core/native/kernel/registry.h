@@ -12,6 +12,7 @@
 #include <new>
 
 #include "packages/core/native/kernel/kernel.h"
+#include "packages/core/native/kernel/selection.h"
 
 namespace qanat {
 
@@ -49,9 +50,12 @@ class KernelRegistry {
   // Strings are kept, not copied: literals.
   virtual void add(const KernelDef& def) = 0;
 
-  // add<MatMulKernel<float>>("MatMul", {{"T", DType::kFloat32}}, kExpensive)
+  // add<MatMulKernel<float>>("MatMul", {{"T", DType::kFloat32}}, kExpensive); nothing where this
+  // build has no such kernel (selection.h).
   template <typename K>
-  void add(const char* op, std::initializer_list<TypeConstraint> types, uint32_t flags = kPlain) {
+  QANAT_SELECTING void add(const char* op, std::initializer_list<TypeConstraint> types,
+                           uint32_t flags = kPlain) {
+    if (!is_selected(op)) return;
     KernelDef def{
         op, {}, 0, flags, sizeof(K), alignof(K), [](void* memory, KernelInit& init) -> Kernel* {
           return new (memory) K(init);

@@ -1,5 +1,6 @@
 // Rows of a correlation, by register tiles of destination pixels x channels.
 #include "packages/kernels_cpu/native/micro/blocks.h"
+#include "packages/kernels_cpu/native/micro/computed.h"
 #include "packages/kernels_cpu/native/micro/correlation.h"
 #include "packages/kernels_cpu/native/micro/pack.h"
 #include "packages/kernels_cpu/native/micro/tile.h"
@@ -251,6 +252,7 @@ size_t scratch_bytes(const Correlation<T>& correlation, int64_t rows) {
 
 template <typename T>
 constexpr CorrelationKernels<T> kernels() {
+  if constexpr (!kComputes<T>) return {};
   return {kTileRows, kTileCols<T>, pack_weights<T>, rows<T>, Rows<T>::count, scratch_bytes<T>};
 }
 

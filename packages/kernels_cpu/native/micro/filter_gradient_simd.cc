@@ -1,6 +1,7 @@
 // The filter gradient, by register tiles of filter taps and input channels x output channels whose
 // steps are output pixels.
 #include "packages/kernels_cpu/native/micro/blocks.h"
+#include "packages/kernels_cpu/native/micro/computed.h"
 #include "packages/kernels_cpu/native/micro/filter_gradient.h"
 #include "packages/kernels_cpu/native/micro/pack.h"
 #include "packages/kernels_cpu/native/micro/tile.h"
@@ -202,6 +203,7 @@ size_t scratch_bytes(const Conv2dShape& shape) {
 
 template <typename T>
 constexpr FilterGradientKernels<T> kernels() {
+  if constexpr (!kComputes<T>) return {};
   return {kTileCols<T>, add_rows<T>, scratch_bytes<T>};
 }
 

@@ -1,5 +1,6 @@
 // One block of a matrix product, by packed panels and register tiles.
 #include "packages/kernels_cpu/native/micro/blocks.h"
+#include "packages/kernels_cpu/native/micro/computed.h"
 #include "packages/kernels_cpu/native/micro/gemm_table.h"
 #include "packages/kernels_cpu/native/micro/pack.h"
 #include "packages/kernels_cpu/native/micro/tile.h"
@@ -145,6 +146,7 @@ size_t block_scratch_bytes(int64_t rows, int64_t cols, int64_t k) {
 
 template <typename T>
 constexpr GemmKernels<T> kernels() {
+  if constexpr (!kComputes<T>) return {};
   return {kTileRows, kTileCols<T>, block<T>, block_scratch_bytes<T>};
 }
 

@@ -1,5 +1,6 @@
 // Pooling, vectorised over channels.
 #include "packages/kernels_cpu/native/micro/blocks.h"
+#include "packages/kernels_cpu/native/micro/computed.h"
 #include "packages/kernels_cpu/native/micro/pool_table.h"
 #include "packages/kernels_cpu/native/simd/vec.h"
 
@@ -158,6 +159,7 @@ void avg_backward(const PoolShape& s, const T* d_output, T* d_input, int64_t ima
 
 template <typename T>
 constexpr PoolKernels<T> kernels() {
+  if constexpr (!kComputes<T>) return {};
   return {max_rows<T>, max_backward<T>, avg_rows<T>, avg_backward<T>};
 }
 

@@ -1,5 +1,6 @@
 // Reductions, vectorised over the axis inside, or over the reduced one where there is none inside.
 #include "packages/kernels_cpu/native/micro/blocks.h"
+#include "packages/kernels_cpu/native/micro/computed.h"
 #include "packages/kernels_cpu/native/micro/reduce_table.h"
 #include "packages/kernels_cpu/native/simd/vec.h"
 
@@ -168,6 +169,7 @@ void fold_rows(const T* from, int64_t count, int64_t stride, int64_t columns, T*
 
 template <typename T>
 constexpr ReduceKernels<T> kernels() {
+  if constexpr (!kComputes<T>) return {};
   return {fold_rows<T, Sum>, fold_rows<T, Prod>, fold_rows<T, Max>, fold_rows<T, Min>};
 }
 

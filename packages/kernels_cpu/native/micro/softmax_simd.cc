@@ -1,5 +1,6 @@
 // Rows of softmax.
 #include "packages/kernels_cpu/native/micro/blocks.h"
+#include "packages/kernels_cpu/native/micro/computed.h"
 #include "packages/kernels_cpu/native/micro/softmax_table.h"
 #include "packages/kernels_cpu/native/simd/math.h"
 #include "packages/kernels_cpu/native/simd/vec.h"
@@ -123,6 +124,7 @@ T sparse_cross_entropy(int64_t cols, const T* logits, int64_t label, T* d_logits
 
 template <typename T>
 constexpr SoftmaxKernels<T> kernels() {
+  if constexpr (!kComputes<T>) return {};
   return {softmax<T>, log_softmax<T>, cross_entropy<T>, sparse_cross_entropy<T>};
 }
 

@@ -1,0 +1,235 @@
+#include "packages/mobile_runtime/native/test_model.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "packages/core/native/base/crc32c.h"
+
+namespace qanat::mobile::testing {
+namespace {
+
+uint64_t round_up(uint64_t size, uint64_t alignment) {
+  return (size + alignment - 1) / alignment * alignment;
+}
+
+template <typename T>
+std::string bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+// The file as it grows: sections first, then what they point to.
+class Out {
+ public:
+  explicit Out(size_t size) : bytes_(size, '\0') {}
+
+  uint64_t add(const std::string& data, uint64_t alignment) {
+    bytes_.resize(round_up(bytes_.size(), alignment));
+    const uint64_t at = bytes_.size();
+    bytes_ += data;
+    return at;
+  }
+  Span text(const std::string& text) {
+    const uint64_t at = add(text + '\0', 1);
+    return {static_cast<uint32_t>(at), static_cast<uint32_t>(text.size())};
+  }
+  template <typename Record>
+  void put(size_t at, const std::vector<Record>& records) {
+    if (!records.empty()) std::memcpy(&bytes_[at], records.data(), records.size() * sizeof(Record));
+  }
+  std::string& bytes() { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+template <typename Record>
+size_t section_bytes(size_t count) {
+  return round_up(count * sizeof(Record), 8);
+}
+
+}  // namespace
+
+Image::Image(const std::string& bytes) : size_(bytes.size()) {
+  // The file ends where the memory does; malloc's memory may be less aligned than a page is.
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kAlignment, std::max<size_t>(1, size_)) != 0) std::abort();
+  std::memcpy(memory, bytes.data(), size_);
+  memory_.reset(memory);
+}
+
+void seal(std::string* bytes) {
+  if (bytes->size() < sizeof(HeaderRecord)) return;
+  const uint32_t checksum = crc32c(bytes->data() + kCheckedFrom, bytes->size() - kCheckedFrom);
+  std::memcpy(&(*bytes)[offsetof(HeaderRecord, checksum)], &checksum, sizeof(checksum));
+}
+
+Attr bool_attr(const char* name, bool value) { return {name, Kind::kBool, value ? 1u : 0u}; }
+
+Attr type_attr(const char* name, DType dtype) {
+  return {name, Kind::kType, static_cast<uint64_t>(dtype)};
+}
+
+Attr string_attr(const char* name, const char* text) {
+  return {name, Kind::kString, 0, text, static_cast<uint32_t>(std::strlen(text))};
+}
+
+Attr ints_attr(const char* name, const std::vector<int64_t>& values) {
+  return {name, Kind::kInts, 0, bytes_of(values), static_cast<uint32_t>(values.size())};
+}
+
+Attr floats_attr(const char* name, const std::vector<double>& values) {
+  return {name, Kind::kFloats, 0, bytes_of(values), static_cast<uint32_t>(values.size())};
+}
+
+uint32_t ModelBuilder::add_value(DType dtype, const Shape& shape, Place place, uint64_t offset,
+                                 const std::string& data) {
+  values_.push_back({dtype, shape, place, offset, data});
+  return static_cast<uint32_t>(values_.size() - 1);
+}
+
+uint32_t ModelBuilder::value(DType dtype, const Shape& shape) {
+  return value_at(dtype, shape, arena_bytes_);
+}
+
+uint32_t ModelBuilder::value_at(DType dtype, const Shape& shape, uint64_t offset) {
+  const uint64_t bytes = static_cast<uint64_t>(shape.num_elements()) * dtype_size(dtype);
+  arena_bytes_ = std::max(arena_bytes_, round_up(offset + bytes, kAlignment));
+  return add_value(dtype, shape, Place::kArena, offset, {});
+}
+
+void ModelBuilder::node(const char* op, const std::vector<uint32_t>& inputs,
+                        const std::vector<uint32_t>& outputs, const std::vector<Attr>& attrs) {
+  nodes_.push_back({op, inputs, outputs, attrs});
+}
+
+std::string ModelBuilder::build() const {
+  HeaderRecord header = {};
+  std::vector<NodeRecord> nodes;
+  std::vector<uint32_t> edges;
+  size_t num_attrs = 0;
+  for (const Node& node : nodes_) num_attrs += node.attrs.size();
+  for (const Node& node : nodes_)
+    edges.insert(edges.end(), node.inputs.size() + node.outputs.size(), 0);
+
+  const size_t values_at = sizeof(HeaderRecord);
+  const size_t nodes_at = values_at + section_bytes<ValueRecord>(values_.size());
+  const size_t attrs_at = nodes_at + section_bytes<NodeRecord>(nodes_.size());
+  const size_t ports_at = attrs_at + section_bytes<AttrRecord>(num_attrs);
+  const size_t edges_at = ports_at + section_bytes<PortRecord>(inputs_.size() + outputs_.size());
+  Out out(edges_at + section_bytes<uint32_t>(edges.size()));
+
+  std::vector<AttrRecord> attrs;
+  uint32_t edge = 0;
+  for (const Node& node : nodes_) {
+    NodeRecord record = {out.text("node" + std::to_string(nodes.size())),
+                         out.text(node.op),
+                         edge,
+                         static_cast<uint32_t>(node.inputs.size()),
+                         edge + static_cast<uint32_t>(node.inputs.size()),
+                         static_cast<uint32_t>(node.outputs.size()),
+                         static_cast<uint32_t>(attrs.size()),
+                         static_cast<uint32_t>(node.attrs.size())};
+    nodes.push_back(record);
+    for (uint32_t value : node.inputs) edges[edge++] = value;
+    for (uint32_t value : node.outputs) edges[edge++] = value;
+    for (const Attr& attr : node.attrs) {
+      const bool inside = attr.kind == Kind::kBool || attr.kind == Kind::kInt ||
+                          attr.kind == Kind::kFloat || attr.kind == Kind::kType ||
+                          attr.kind == Kind::kTensor;
+      attrs.push_back({out.text(attr.name), attr.kind, attr.count,
+                       inside ? attr.payload : out.add(attr.data, 8)});
+    }
+  }
+  std::vector<PortRecord> ports;
+  for (const std::vector<Port>* some : {&inputs_, &outputs_}) {
+    for (const Port& port : *some) ports.push_back({out.text(port.name), port.value, 0});
+  }
+  std::vector<ValueRecord> values;
+  for (const Value& value : values_) {
+    ValueRecord record = {out.text("value" + std::to_string(values.size())),
+                          static_cast<uint32_t>(value.dtype),
+                          static_cast<uint32_t>(value.shape.rank()),
+                          value.place,
+                          0,
+                          value.offset,
+                          {}};
+    for (int i = 0; i < value.shape.rank(); ++i) record.dims[i] = value.shape[i];
+    if (value.place == Place::kFile) record.offset = out.add(value.data, kAlignment);
+    values.push_back(record);
+  }
+  std::memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.version = kVersion;
+  header.file_bytes = out.bytes().size();
+  header.arena_bytes = arena_bytes_;
+  header.values = static_cast<uint32_t>(values.size());
+  header.nodes = static_cast<uint32_t>(nodes.size());
+  header.attrs = static_cast<uint32_t>(attrs.size());
+  header.inputs = static_cast<uint32_t>(inputs_.size());
+  header.outputs = static_cast<uint32_t>(outputs_.size());
+  header.edges = static_cast<uint32_t>(edges.size());
+  out.put(0, std::vector<HeaderRecord>{header});
+  out.put(values_at, values);
+  out.put(nodes_at, nodes);
+  out.put(attrs_at, attrs);
+  out.put(ports_at, ports);
+  out.put(edges_at, edges);
+  seal(&out.bytes());
+  return out.bytes();
+}
+
+std::string small_classifier() {
+  ModelBuilder model;
+  const Attr t = type_attr("T", DType::kFloat32);
+  const uint32_t x = model.value(DType::kFloat32, {2, 3});
+  const uint32_t w = model.constant<float>({3, 2}, {1, 0, 0, 1, 1, -1});
+  const uint32_t b = model.constant<float>({2}, {0.5f, -10});
+  const uint32_t y = model.value(DType::kFloat32, {2, 2});
+  const uint32_t shape = model.constant<int32_t>({1}, {4});
+  const uint32_t flat = model.value_at(DType::kFloat32, {4}, model.offset(y));
+  const uint32_t p = model.value_at(DType::kFloat32, {4}, model.offset(y));
+  model.node("_FusedMatMul", {x, w, b}, {y},
+             {t, bool_attr("transpose_a", false), bool_attr("transpose_b", false),
+              string_attr("activation", "Relu")});
+  model.node("Reshape", {y, shape}, {flat}, {t, type_attr("Tshape", DType::kInt32)});
+  model.node("Softmax", {flat}, {p}, {t});
+  model.input("x", x);
+  model.output("p", p);
+  return model.build();
+}
+
+std::string small_lenet() {
+  ModelBuilder model;
+  const Attr t = type_attr("T", DType::kFloat32);
+  const uint32_t x = model.value(DType::kFloat32, {1, 8, 8, 1});
+  std::vector<float> taps(9 * 4), weights(4 * 4 * 4 * 3);
+  for (size_t i = 0; i < taps.size(); ++i) taps[i] = static_cast<float>(i % 5) - 2;
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 7) * 0.25f - 1;
+  const uint32_t filter = model.constant<float>({3, 3, 1, 4}, taps);
+  const uint32_t bias = model.constant<float>({4}, {0, 1, -1, 2});
+  const uint32_t maps = model.value(DType::kFloat32, {1, 8, 8, 4});
+  const uint32_t pooled = model.value(DType::kFloat32, {1, 4, 4, 4});
+  const uint32_t shape = model.constant<int32_t>({2}, {1, -1});
+  const uint32_t flat = model.value_at(DType::kFloat32, {1, 64}, model.offset(pooled));
+  const uint32_t matrix = model.constant<float>({64, 3}, weights);
+  const uint32_t bias2 = model.constant<float>({3}, {1, 2, 3});
+  const uint32_t logits = model.value(DType::kFloat32, {1, 3});
+  const std::vector<Attr> window = {t, string_attr("padding", "SAME"),
+                                    ints_attr("explicit_paddings", {})};
+  std::vector<Attr> conv = window, pool = window;
+  conv.push_back(ints_attr("strides", {1, 1, 1, 1}));
+  conv.push_back(ints_attr("dilations", {1, 1, 1, 1}));
+  conv.push_back(string_attr("activation", "Relu"));
+  pool.push_back(ints_attr("ksize", {1, 2, 2, 1}));
+  pool.push_back(ints_attr("strides", {1, 2, 2, 1}));
+  model.node("_FusedConv2D", {x, filter, bias}, {maps}, conv);
+  model.node("MaxPool", {maps}, {pooled}, pool);
+  model.node("Reshape", {pooled, shape}, {flat}, {t, type_attr("Tshape", DType::kInt32)});
+  model.node("_FusedMatMul", {flat, matrix, bias2}, {logits},
+             {t, bool_attr("transpose_a", false), bool_attr("transpose_b", false),
+              string_attr("activation", "")});
+  model.input("images", x);
+  model.output("logits", logits);
+  return model.build();
+}
+
+}  // namespace qanat::mobile::testing
