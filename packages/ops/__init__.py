@@ -13,6 +13,7 @@ from qanat.ops import initializers as initializers
 from qanat.ops import layers as layers
 from qanat.ops import nn as nn
 from qanat.ops import operators as operators
+from qanat.ops import quantized as quantized
 from qanat.ops import stacks as stacks
 from qanat.ops import tensor_arrays as tensor_arrays
 from qanat.ops.accumulators import *

@@ -1,48 +1,13 @@
 // Conv2D, with and without an epilogue, and its two gradients: NHWC maps, HWIO filters.
 #include "packages/kernels_cpu/native/micro/conv2d.h"
 
+#include "packages/kernels_cpu/native/conv2d_sizes.h"
 #include "packages/kernels_cpu/native/families.h"
 #include "packages/kernels_cpu/native/indices.h"
 #include "packages/kernels_cpu/native/widened.h"
-#include "packages/kernels_cpu/native/window.h"
 
 namespace qanat::kernels_cpu {
 namespace {
-
-// The sizes of the convolution of a map and a filter of these shapes, and the shape of its result.
-bool resolve(FailureSink& sink, const Window& window, const Shape& input, const Shape& filter,
-             micro::Conv2dShape* conv, Shape* output) {
-  if (input.rank() != 4 || filter.rank() != 4 || input[3] != filter[2]) {
-    sink.invalid("expected an input [N,H,W,C] and a filter [h,w,C,O], got %s and %s",
-                 text(input).c_str(), text(filter).c_str());
-    return false;
-  }
-  Placement rows, columns;
-  if (!window.place(sink, 0, input[1], filter[0], &rows)) return false;
-  if (!window.place(sink, 1, input[2], filter[1], &columns)) return false;
-  *conv = {.batch = input[0],
-           .in_height = input[1],
-           .in_width = input[2],
-           .in_channels = input[3],
-           .filter_height = filter[0],
-           .filter_width = filter[1],
-           .out_height = rows.positions,
-           .out_width = columns.positions,
-           .out_channels = filter[3],
-           .stride_h = window.axis(0).stride,
-           .stride_w = window.axis(1).stride,
-           .dilation_h = window.axis(0).dilation,
-           .dilation_w = window.axis(1).dilation,
-           .pad_top = rows.pad_before,
-           .pad_left = columns.pad_before};
-  *output = Shape();
-  for (int64_t dim : {input[0], rows.positions, columns.positions, filter[3]}) {
-    if (output->add(dim)) continue;
-    sink.invalid("expected a result of fewer than 2^63 elements");
-    return false;
-  }
-  return true;
-}
 
 // Conv2D, and _FusedConv2D: activation(Conv2D + bias).
 template <bool kFused>
@@ -60,7 +25,7 @@ class Conv2dKernel final : public Kernel {
     const TensorView &input = context.input(0), &filter = context.input(1);
     micro::Conv2dShape conv;
     Shape shape;
-    if (!resolve(context, window_, input.shape, filter.shape, &conv, &shape)) return;
+    if (!conv2d_sizes(context, window_, input.shape, filter.shape, &conv, &shape)) return;
     if (kFused && !expect_vector(context, 2, "a bias", conv.out_channels)) return;
     TensorView* out = context.output(0, shape);
     if (out == nullptr || shape.num_elements() == 0) return;
@@ -117,7 +82,7 @@ class Conv2dGradientKernel final : public Kernel {
     if (!read_shape(context, kSizes, "sizes", &made)) return;
     const Shape& input = kOfInput ? made : operand.shape;
     const Shape& filter = kOfInput ? operand.shape : made;
-    if (!resolve(context, window_, input, filter, &conv, &expected)) return;
+    if (!conv2d_sizes(context, window_, input, filter, &conv, &expected)) return;
     if (!(d_output.shape == expected)) {
       return context.invalid("expected out_backprop of shape %s, got %s", text(expected).c_str(),
                              text(d_output.shape).c_str());

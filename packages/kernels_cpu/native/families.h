@@ -28,6 +28,7 @@ void register_matmul(KernelRegistry& registry);
 void register_cross(KernelRegistry& registry);
 void register_conv2d(KernelRegistry& registry);
 void register_pool(KernelRegistry& registry);
+void register_quantized(KernelRegistry& registry);
 void register_bias(KernelRegistry& registry);
 void register_softmax(KernelRegistry& registry);
 void register_random(KernelRegistry& registry);

@@ -32,6 +32,7 @@ QANAT_EXPORT void qanat_register_kernels(qanat::KernelRegistry* registry) {
   register_cross(*registry);
   register_conv2d(*registry);
   register_pool(*registry);
+  register_quantized(*registry);
   register_bias(*registry);
   register_softmax(*registry);
 }

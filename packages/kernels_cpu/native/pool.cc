@@ -3,6 +3,7 @@
 
 #include "packages/kernels_cpu/native/families.h"
 #include "packages/kernels_cpu/native/indices.h"
+#include "packages/kernels_cpu/native/micro/int8_products.h"
 #include "packages/kernels_cpu/native/ranges.h"
 #include "packages/kernels_cpu/native/widened.h"
 #include "packages/kernels_cpu/native/window.h"
@@ -86,6 +87,29 @@ class PoolKernel final : public Kernel {
       }
       result.commit();
     });
+  }
+
+ private:
+  Pool pool_;
+};
+
+// MaxPool of quantised numbers, which need no wider type.
+class Int8MaxPoolKernel final : public Kernel {
+ public:
+  explicit Int8MaxPoolKernel(KernelInit& init) : pool_(init) {
+    if (!expect_arity(init, 1, 1)) return;
+    expect_dtype(init, 0, DType::kInt8, "the maps");
+    expect_output_dtype(init, 0, 0);
+  }
+
+  void compute(KernelContext& context) override {
+    const TensorView& maps = context.input(0);
+    micro::PoolShape pool;
+    Shape shape;
+    if (!pool_.resolve(context, maps.shape, &pool, &shape)) return;
+    TensorView* out = context.output(0, shape);
+    if (out == nullptr || shape.num_elements() == 0) return;
+    micro::int8_max_pool(pool, maps.as<int8_t>(), out->as<int8_t>(), context.parallel());
   }
 
  private:
@@ -236,11 +260,12 @@ class AvgPoolGradKernel final : public Kernel {
 
 void register_pool(KernelRegistry& registry) {
   // Those of 64 bits do not fit the types that pools are computed in.
-  constexpr DTypes kMaxPooled =
-      kFloats | kHalves | DTypes{DType::kInt8,  DType::kInt16,  DType::kInt32,
-                                 DType::kUInt8, DType::kUInt16, DType::kUInt32};
+  constexpr DTypes kWidened = kFloats | kHalves | DTypes{DType::kInt16, DType::kInt32, DType::kUInt8,
+                                                         DType::kUInt16, DType::kUInt32};
+  constexpr DTypes kMaxPooled = kWidened | DTypes{DType::kInt8};
   constexpr DTypes kAvgPooled = kFloats | kHalves;
-  add_each<PoolKernel<true>>(registry, "MaxPool", "T", kMaxPooled);
+  add_each<PoolKernel<true>>(registry, "MaxPool", "T", kWidened);
+  registry.add<Int8MaxPoolKernel>("MaxPool", {{"T", DType::kInt8}});
   add_each<MaxPoolGradKernel>(registry, "MaxPoolGrad", "T", kMaxPooled);
   add_each<MaxPoolGradGradKernel>(registry, "MaxPoolGradGrad", "T", kMaxPooled);
   add_each<PoolKernel<false>>(registry, "AvgPool", "T", kAvgPooled);

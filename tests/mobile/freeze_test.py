@@ -1,0 +1,56 @@
+"""What freezing does with branches, loops and files of checkpoints."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qanat as qn
+from qanat.core.session_config import SessionConfig
+from qanat.core.target import LocalTarget
+from qanat.mobile_runtime.freeze import Frozen, freeze
+
+
+def run(frozen: Frozen, *feeds: Any) -> list[Any]:
+    """What the frozen step gives."""
+    _, compiled = LocalTarget(SessionConfig(threads=1)).compile(frozen.step)
+    return compiled.run([np.asarray(feed, np.float32) for feed in feeds], 60.0)
+
+
+@pytest.fixture(autouse=True)
+def session() -> Any:
+    with qn.Graph().as_default(), qn.Session() as session:
+        yield session
+
+
+def test_variables_are_read_from_the_file_of_a_checkpoint(session: Any, tmp_path: Any) -> None:
+    x = qn.placeholder(qn.float32, [None, 2], name="x")
+    w = qn.get_variable("layer/w", initializer=np.full((2, 1), 7, np.float32))
+    session.run(w.initializer)
+    prefix = qn.train.Saver().save(session, str(tmp_path / "model"))
+    frozen = freeze(qn.train.load_checkpoint(prefix), {"x": x}, {"y": qn.matmul(x, w)})
+    np.testing.assert_array_equal(run(frozen, [[1.0, 2.0]])[0], [[21]])
+
+
+def test_a_branch_with_a_constant_predicate_is_the_branch(session: Any) -> None:
+    x = qn.placeholder(qn.float32, [None, 4])
+    training = qn.placeholder(qn.bool, [])
+    noisy = qn.placeholder(qn.float32, [None, 4])
+    y = qn.cond(training, lambda: x + noisy, lambda: qn.constant(np.full((1, 4), 5.0, np.float32)))
+    z = qn.cond(training, lambda: x * noisy, lambda: x * 3.0)
+    frozen = freeze(session, {"x": x}, {"y": y, "z": z}, fixed={training: False})
+    assert [node.op for node in frozen.step if node.op not in ("_Arg", "Const")] == ["Mul"]
+    values = run(frozen, [[1.0, 2.0, 3.0, 4.0]])
+    np.testing.assert_array_equal(values[0], [[5, 5, 5, 5]])
+    np.testing.assert_array_equal(values[1], [[3, 6, 9, 12]])
+
+
+def test_branches_that_a_run_decides_and_loops_are_refused(session: Any) -> None:
+    x = qn.placeholder(qn.float32, [None, 4], name="x")
+    here = __file__.rpartition("/")[2]
+    with pytest.raises(qn.errors.UnimplementedError, match=f"Switch.*predicate.*{here}"):
+        y = qn.cond(x[0, 0] > 0, lambda: x + 1.0, lambda: x)
+        freeze(session, {"x": x}, {"y": y})
+    with pytest.raises(qn.errors.UnimplementedError, match=f"no loop.*{here}"):
+        y = qn.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [x[0, 0]])
+        freeze(session, {"x": x}, {"y": y})
