@@ -165,7 +165,7 @@ bool NodeContext::no_state() {
   return false;
 }
 
-bool NodeContext::output_variable(int, std::string_view, std::string_view, DType) {
+bool NodeContext::output_variable(int, Text, Text, DType) {
   return no_state();
 }
 

@@ -41,7 +41,7 @@ class NodeContext final : public KernelContext {
   Parallel& parallel() override { return parallel_; }
 
   // The phone keeps nothing from one run to the next but the kernels: all of these fail.
-  bool output_variable(int, std::string_view, std::string_view, DType) override;
+  bool output_variable(int, Text, Text, DType) override;
   bool variable_initialized(int) override { return no_state(); }
   bool read_variable(int, int) override { return no_state(); }
   bool assign_variable(int, int) override { return no_state(); }

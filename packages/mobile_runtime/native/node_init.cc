@@ -69,7 +69,7 @@ bool NodeInit::bool_attr(const char* name) {
   return attr != nullptr && attr->payload != 0;
 }
 
-std::string_view NodeInit::string_attr(const char* name) {
+Text NodeInit::string_attr(const char* name) {
   const AttrRecord* const attr = expect(name, Kind::kString);
   if (attr == nullptr) return {};
   return {file_.list<char>(*attr), attr->count};

@@ -24,7 +24,7 @@ class NodeInit final : public KernelInit {
   void fail(StatusCode code, const char* message) override;
   bool failed() const override { return !failure_.ok(); }
 
-  std::string_view node_name() const override { return file_.text(node_.name); }
+  Text node_name() const override { return file_.text(node_.name); }
   int num_inputs() const override { return static_cast<int>(node_.inputs); }
   int num_outputs() const override { return static_cast<int>(node_.outputs); }
   DType input_dtype(int i) const override { return dtype(node_.first_input, node_.inputs, i); }
@@ -36,7 +36,7 @@ class NodeInit final : public KernelInit {
   int64_t int_attr(const char* name) override;
   double float_attr(const char* name) override;
   bool bool_attr(const char* name) override;
-  std::string_view string_attr(const char* name) override;
+  Text string_attr(const char* name) override;
   DType type_attr(const char* name) override;
   Shape shape_attr(const char* name) override;
   TensorView tensor_attr(const char* name) override;
