@@ -72,7 +72,7 @@ bool NodeInit::bool_attr(const char* name) {
 Text NodeInit::string_attr(const char* name) {
   const AttrRecord* const attr = expect(name, Kind::kString);
   if (attr == nullptr) return {};
-  return {file_.list<char>(*attr), attr->count};
+  return std::string_view(file_.list<char>(*attr), attr->count);
 }
 
 DType NodeInit::type_attr(const char* name) {
