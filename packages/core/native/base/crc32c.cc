@@ -96,7 +96,7 @@ constexpr size_t kStripeWords = (size_t{1} << kStripeBytesLog2) / 8;
 
 using Matrix = std::array<uint32_t, 32>;  // A linear map of remainders: where it takes each bit.
 
-constexpr uint32_t image(const Matrix& map, uint32_t crc) {
+uint32_t image(const Matrix& map, uint32_t crc) {
   uint32_t result = 0;
   for (size_t bit = 0; bit < map.size(); ++bit) result ^= (crc >> bit) & 1 ? map[bit] : 0;
   return result;
@@ -105,29 +105,27 @@ constexpr uint32_t image(const Matrix& map, uint32_t crc) {
 // [n][b]: where the zeros of a whole stripe take a remainder with b as its n-th byte.
 using StripeTables = std::array<std::array<uint32_t, 256>, 4>;
 
-constexpr StripeTables make_stripe_tables() {
+StripeTables make_stripe_tables() {
   Matrix zeros{};
   for (size_t bit = 0; bit < zeros.size(); ++bit) {
     const uint32_t crc = uint32_t{1} << bit;
-    zeros[bit] = (crc >> 8) ^ kTables[0][crc & 255];
+    zeros[bit] = (crc >> 8) ^ tables()[0][crc & 255];
   }
   for (int i = 0; i < kStripeBytesLog2; ++i) {
     Matrix twice{};
     for (size_t bit = 0; bit < zeros.size(); ++bit) twice[bit] = image(zeros, zeros[bit]);
     zeros = twice;
   }
-  StripeTables tables{};
-  for (size_t n = 0; n < tables.size(); ++n) {
-    for (uint32_t byte = 0; byte < 256; ++byte) tables[n][byte] = image(zeros, byte << (8 * n));
+  StripeTables made{};
+  for (size_t n = 0; n < made.size(); ++n) {
+    for (uint32_t byte = 0; byte < 256; ++byte) made[n][byte] = image(zeros, byte << (8 * n));
   }
-  return tables;
+  return made;
 }
 
-constexpr StripeTables kStripeTables = make_stripe_tables();
-
-uint32_t past_stripe(uint64_t crc) {
+uint32_t past_stripe(const StripeTables& tables, uint64_t crc) {
   uint32_t result = 0;
-  for (size_t n = 0; n < 4; ++n) result ^= kStripeTables[n][(crc >> (8 * n)) & 255];
+  for (size_t n = 0; n < 4; ++n) result ^= tables[n][(crc >> (8 * n)) & 255];
   return result;
 }
 
@@ -140,6 +138,7 @@ uint64_t word_at(const uint8_t* bytes, size_t i) {
 __attribute__((target(QANAT_CRC_TARGET))) uint32_t words_by_instruction(const uint8_t* bytes,
                                                                         size_t words,
                                                                         uint32_t before) {
+  static const StripeTables past = make_stripe_tables();
   uint64_t crc = before;
   for (; words >= 3 * kStripeWords; words -= 3 * kStripeWords, bytes += 3 * 8 * kStripeWords) {
     uint64_t second = 0, third = 0;
@@ -148,7 +147,7 @@ __attribute__((target(QANAT_CRC_TARGET))) uint32_t words_by_instruction(const ui
       second = step(second, word_at(bytes, i + kStripeWords));
       third = step(third, word_at(bytes, i + 2 * kStripeWords));
     }
-    crc = past_stripe(past_stripe(crc) ^ second) ^ third;
+    crc = past_stripe(past, past_stripe(past, crc) ^ second) ^ third;
   }
   for (size_t i = 0; i < words; ++i) crc = step(crc, word_at(bytes, i));
   return static_cast<uint32_t>(crc);
