@@ -1,6 +1,7 @@
 """The two branches of a `cond` while they are built."""
 
 from qanat.control_flow.contexts import Context, belongs
+from qanat.control_flow.handles import beside
 from qanat.core.base_ops import identity
 from qanat.core.graph import Graph, Operation, Output
 from qanat.ops import control_flow as ops
@@ -41,7 +42,7 @@ class BranchContext(Context):
     def _bring_in(self, value: Output) -> Output:
         predicate = self.branches.predicate
         chooses = predicate if self.outer is None else self.outer.capture_one(predicate)
-        with self.around():
+        with self.around(), beside(value):
             both: list[Output] = ops.switch(value, chooses, name="Switch")
         self._ways_in.add(belongs(both[0].op, self.outer, self))
         return both[int(self.taken)]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from qanat.control_flow.handles import beside
 from qanat.core.dtypes import DType, as_dtype, int32, int64
 from qanat.core.graph import Output, convert_to_tensor, name_scope
 from qanat.core.shapes import UNKNOWN, ShapeLike, TensorShape, as_shape, merge
@@ -93,9 +94,11 @@ class TensorArray:
     def read(self, index: Any, name: str | None = None) -> Output:
         """The element `index`, a scalar integer. A second read is an error of the step, unless the
         array was made with clear_after_read=False; and so is the read of what is not written."""
-        value: Output = ops.tensor_array_read_v3(
-            self.handle, _as_int32(index), self.flow, dtype=self.dtype, name=name
-        )
+        number = _as_int32(index)
+        with beside(self.handle):
+            value: Output = ops.tensor_array_read_v3(
+                self.handle, number, self.flow, dtype=self.dtype, name=name
+            )
         value.set_shape(self.element_shape)
         return value
 
@@ -107,9 +110,10 @@ class TensorArray:
         """
         element = convert_to_tensor(value, dtype=self.dtype)
         self._note(element.shape)
-        return self.with_flow(
-            ops.tensor_array_write_v3(self.handle, _as_int32(index), element, self.flow, name=name)
-        )
+        number = _as_int32(index)
+        with beside(self.handle):
+            flow = ops.tensor_array_write_v3(self.handle, number, element, self.flow, name=name)
+        return self.with_flow(flow)
 
     def stack(self, name: str | None = None) -> Output:
         """All elements along a new first dimension."""
@@ -118,26 +122,29 @@ class TensorArray:
 
     def gather(self, indices: Any, name: str | None = None) -> Output:
         """The elements at `indices`, an integer vector, along a new first dimension."""
-        value: Output = ops.tensor_array_gather_v3(
-            self.handle,
-            _as_int32(indices),
-            self.flow,
-            dtype=self.dtype,
-            element_shape=self.element_shape,
-            name=name,
-        )
+        numbers = _as_int32(indices)
+        with beside(self.handle):
+            value: Output = ops.tensor_array_gather_v3(
+                self.handle,
+                numbers,
+                self.flow,
+                dtype=self.dtype,
+                element_shape=self.element_shape,
+                name=name,
+            )
         return value
 
     def concat(self, name: str | None = None) -> Output:
         """All elements joined along their first dimension; they may differ there."""
         rest = self.element_shape
-        value: Output = ops.tensor_array_concat_v3(
-            self.handle,
-            self.flow,
-            dtype=self.dtype,
-            element_shape_except0=UNKNOWN if rest.dims is None else rest[1:],
-            name=name,
-        )[0]
+        with beside(self.handle):
+            value: Output = ops.tensor_array_concat_v3(
+                self.handle,
+                self.flow,
+                dtype=self.dtype,
+                element_shape_except0=UNKNOWN if rest.dims is None else rest[1:],
+                name=name,
+            )[0]
         return value
 
     def unstack(self, value: Any, name: str | None = None) -> "TensorArray":
@@ -150,27 +157,30 @@ class TensorArray:
         """The array after value[i] was written to element indices[i], for all i."""
         rows = convert_to_tensor(value, dtype=self.dtype)
         self._note(UNKNOWN if rows.shape.dims is None else rows.shape[1:])
-        return self.with_flow(
-            ops.tensor_array_scatter_v3(self.handle, _as_int32(indices), rows, self.flow, name=name)
-        )
+        numbers = _as_int32(indices)
+        with beside(self.handle):
+            flow = ops.tensor_array_scatter_v3(self.handle, numbers, rows, self.flow, name=name)
+        return self.with_flow(flow)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> "TensorArray":
         """The array after consecutive pieces of `value`, of these lengths along the first
         dimension, were written to its elements."""
         rows = convert_to_tensor(value, dtype=self.dtype)
         counts = cast(convert_to_tensor(lengths), int64)
-        return self.with_flow(
-            ops.tensor_array_split_v3(self.handle, rows, counts, self.flow, name=name)
-        )
+        with beside(self.handle):
+            flow = ops.tensor_array_split_v3(self.handle, rows, counts, self.flow, name=name)
+        return self.with_flow(flow)
 
     def size(self, name: str | None = None) -> Output:
         """The number of elements, a scalar int32."""
-        size: Output = ops.tensor_array_size_v3(self.handle, self.flow, name=name)
+        with beside(self.handle):
+            size: Output = ops.tensor_array_size_v3(self.handle, self.flow, name=name)
         return size
 
     def close(self, name: str | None = None) -> Any:
         """An Operation that drops all elements."""
-        return ops.tensor_array_close_v3(self.handle, name=name)
+        with beside(self.handle):
+            return ops.tensor_array_close_v3(self.handle, name=name)
 
     def _note(self, shape: TensorShape) -> None:
         """Checks the shape of an element; where all have one shape, it is known from now on."""

@@ -1,13 +1,15 @@
 """Programs with control flow beside what they should give, for tests of this package."""
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from qanat.autodiff import gradients
 from qanat.core.base_ops import placeholder
-from qanat.core.graph import Graph
+from qanat.core.graph import Graph, device
 from qanat.core.session import Session, SessionConfig
 from qanat.ops import zeros_like
 
@@ -19,18 +21,22 @@ CONFIGS = [
 ]
 
 
+def scattered(op: Any) -> str:
+    """One of two devices, by chance, but the same in each process."""
+    return f"/cpu:{zlib.crc32(op.name.encode()) % 2}"
+
+
 def run(build: Callable[..., Any], *arrays: Any, timeout_ms: int = 60_000) -> Any:
     """The value of what a function builds of placeholders that are fed the arrays, which is the
-    same bits whatever the session."""
-    with Graph().as_default() as graph:
-        feeds = _fed(arrays)
-        fetches = build(*feeds)
-        values = []
-        for config in CONFIGS:
-            limited = SessionConfig(
-                threads=config.threads,
-                optimise=config.optimise,
-                operation_timeout_in_ms=timeout_ms,
+    same bits whatever the session, and also where its operations are scattered over devices."""
+    values = []
+    for place, configs in (("", CONFIGS), (scattered, CONFIGS[2:3])):
+        with Graph().as_default() as graph, device(place):
+            feeds = _fed(arrays)
+            fetches = build(*feeds)
+        for config in configs:
+            limited = replace(
+                config, device_count={"CPU": 2}, operation_timeout_in_ms=timeout_ms
             )
             with Session(graph=graph, config=limited) as session:
                 values.append(session.run(fetches, feeds))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qanat.control_flow.contexts import Context, belongs
+from qanat.control_flow.handles import beside
 from qanat.core.base_ops import constant, identity
 from qanat.core.errors import ShapeError, located
 from qanat.core.graph import Graph, Operation, Output
@@ -128,7 +129,7 @@ class WhileContext(Context):
 
     def _enter(self, value: Output, is_constant: bool) -> Output:
         outer = value if self.outer is None else self.outer.capture_one(value)
-        with self.around():
+        with self.around(), beside(outer):
             entered: Output = ops.enter(
                 outer,
                 frame_name=self._scope + "while_context",
@@ -195,7 +196,7 @@ class WhileContext(Context):
         assert isinstance(forward, WhileContext) and self.counter is not None
         owner: Any = value.op.control_flow
         handle = forward.stack_of(value, owner)
-        with self.graph.within(at), at.named():
+        with self.graph.within(at), at.named(), beside(handle):
             popped: Output = stacks.stack_pop_v2(handle, elem_type=value.dtype, name="Pop")
         popped.set_shape(value.shape)
         popped.handle_data = value.handle_data
@@ -209,12 +210,12 @@ class WhileContext(Context):
         if handle is None:
             self.count()
             assert self.counter is not None and self.counter.body is not None
-            with self.around():
+            with self.around(), beside(value):
                 handle = stacks.stack_v2(-1, elem_type=value.dtype, name="Stack")
             assert handle is not None
             for op in (handle.op, handle.op.inputs[0].op):
                 belongs(op, self.outer, self.outer)
-            with self.graph.within(owner), owner.named():
+            with self.graph.within(owner), owner.named(), beside(handle):
                 pushed: Output = stacks.stack_push_v2(handle, value, name="Push")
             self.order(pushed.op, self.counter.body)
             self._stacks[value] = handle

@@ -15,12 +15,14 @@ void FrameState::start(const Ready& ready, Lock* held) {
 }
 
 void FrameState::finish(AsyncRun* run) {
+  bool first = false;  // else somebody is being woken already, and will find this one, too
   {
     const std::lock_guard<std::mutex> held(arrivals_mutex_);
+    first = arrived_.empty();
     arrived_.push_back(run);
     num_arrived_.store(static_cast<int32_t>(arrived_.size()), std::memory_order_release);
   }
-  pool_.wake_all();
+  if (first) pool_.wake_all();
   async_.ended();  // the last touch
 }
 
