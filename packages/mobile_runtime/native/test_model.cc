@@ -47,6 +47,71 @@ size_t section_bytes(size_t count) {
   return round_up(count * sizeof(Record), 8);
 }
 
+// The sections of a file, in its order.
+struct Sections {
+  std::vector<ValueRecord> values;
+  std::vector<NodeRecord> nodes;
+  std::vector<AttrRecord> attrs;
+  std::vector<PortRecord> ports;
+  std::vector<uint32_t> edges;
+
+  // Calls visit(section) for each.
+  template <typename Visit>
+  void visit(Visit visit) const {
+    visit(values);
+    visit(nodes);
+    visit(attrs);
+    visit(ports);
+    visit(edges);
+  }
+};
+
+bool is_inline(Kind kind) {
+  return kind == Kind::kBool || kind == Kind::kInt || kind == Kind::kFloat || kind == Kind::kType ||
+         kind == Kind::kTensor;
+}
+
+template <typename Node>
+void put_node(const Node& node, Out& out, Sections* to) {
+  const auto count = [](const auto& some) { return static_cast<uint32_t>(some.size()); };
+  const uint32_t edge = count(to->edges);
+  to->nodes.push_back({out.text("node" + std::to_string(to->nodes.size())), out.text(node.op), edge,
+                       count(node.inputs), edge + count(node.inputs), count(node.outputs),
+                       count(to->attrs), count(node.attrs)});
+  to->edges.insert(to->edges.end(), node.inputs.begin(), node.inputs.end());
+  to->edges.insert(to->edges.end(), node.outputs.begin(), node.outputs.end());
+  for (const Attr& attr : node.attrs) {
+    const Span name = out.text(attr.name);
+    const uint64_t payload = is_inline(attr.kind) ? attr.payload : out.add(attr.data, 8);
+    to->attrs.push_back({name, attr.kind, attr.count, payload});
+  }
+}
+
+template <typename Value>
+void put_value(const Value& value, Out& out, Sections* to) {
+  ValueRecord record = {out.text("value" + std::to_string(to->values.size())),
+                        static_cast<uint32_t>(value.dtype),
+                        static_cast<uint32_t>(value.shape.rank()),
+                        value.place,
+                        0,
+                        value.offset,
+                        {}};
+  for (int i = 0; i < value.shape.rank(); ++i) record.dims[i] = value.shape[i];
+  if (value.place == Place::kFile) record.offset = out.add(value.data, kAlignment);
+  to->values.push_back(record);
+}
+
+HeaderRecord header_of(const Sections& sections) {
+  HeaderRecord header = {};
+  std::memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.version = kVersion;
+  header.values = static_cast<uint32_t>(sections.values.size());
+  header.nodes = static_cast<uint32_t>(sections.nodes.size());
+  header.attrs = static_cast<uint32_t>(sections.attrs.size());
+  header.edges = static_cast<uint32_t>(sections.edges.size());
+  return header;
+}
+
 }  // namespace
 
 Image::Image(const std::string& bytes) : size_(bytes.size()) {
@@ -102,77 +167,38 @@ void ModelBuilder::node(const char* op, const std::vector<uint32_t>& inputs,
   nodes_.push_back({op, inputs, outputs, attrs});
 }
 
-std::string ModelBuilder::build() const {
-  HeaderRecord header = {};
-  std::vector<NodeRecord> nodes;
-  std::vector<uint32_t> edges;
-  size_t num_attrs = 0;
-  for (const Node& node : nodes_) num_attrs += node.attrs.size();
-  for (const Node& node : nodes_)
-    edges.insert(edges.end(), node.inputs.size() + node.outputs.size(), 0);
-
-  const size_t values_at = sizeof(HeaderRecord);
-  const size_t nodes_at = values_at + section_bytes<ValueRecord>(values_.size());
-  const size_t attrs_at = nodes_at + section_bytes<NodeRecord>(nodes_.size());
-  const size_t ports_at = attrs_at + section_bytes<AttrRecord>(num_attrs);
-  const size_t edges_at = ports_at + section_bytes<PortRecord>(inputs_.size() + outputs_.size());
-  Out out(edges_at + section_bytes<uint32_t>(edges.size()));
-
-  std::vector<AttrRecord> attrs;
-  uint32_t edge = 0;
+size_t ModelBuilder::sections_bytes() const {
+  size_t attrs = 0, edges = 0;
   for (const Node& node : nodes_) {
-    NodeRecord record = {out.text("node" + std::to_string(nodes.size())),
-                         out.text(node.op),
-                         edge,
-                         static_cast<uint32_t>(node.inputs.size()),
-                         edge + static_cast<uint32_t>(node.inputs.size()),
-                         static_cast<uint32_t>(node.outputs.size()),
-                         static_cast<uint32_t>(attrs.size()),
-                         static_cast<uint32_t>(node.attrs.size())};
-    nodes.push_back(record);
-    for (uint32_t value : node.inputs) edges[edge++] = value;
-    for (uint32_t value : node.outputs) edges[edge++] = value;
-    for (const Attr& attr : node.attrs) {
-      const bool inside = attr.kind == Kind::kBool || attr.kind == Kind::kInt ||
-                          attr.kind == Kind::kFloat || attr.kind == Kind::kType ||
-                          attr.kind == Kind::kTensor;
-      attrs.push_back({out.text(attr.name), attr.kind, attr.count,
-                       inside ? attr.payload : out.add(attr.data, 8)});
-    }
+    attrs += node.attrs.size();
+    edges += node.inputs.size() + node.outputs.size();
   }
-  std::vector<PortRecord> ports;
+  return section_bytes<ValueRecord>(values_.size()) + section_bytes<NodeRecord>(nodes_.size()) +
+         section_bytes<AttrRecord>(attrs) +
+         section_bytes<PortRecord>(inputs_.size() + outputs_.size()) +
+         section_bytes<uint32_t>(edges);
+}
+
+std::string ModelBuilder::build() const {
+  Out out(sizeof(HeaderRecord) + sections_bytes());
+  Sections sections;
+  for (const Node& node : nodes_) put_node(node, out, &sections);
   for (const std::vector<Port>* some : {&inputs_, &outputs_}) {
-    for (const Port& port : *some) ports.push_back({out.text(port.name), port.value, 0});
+    for (const Port& port : *some) sections.ports.push_back({out.text(port.name), port.value, 0});
   }
-  std::vector<ValueRecord> values;
-  for (const Value& value : values_) {
-    ValueRecord record = {out.text("value" + std::to_string(values.size())),
-                          static_cast<uint32_t>(value.dtype),
-                          static_cast<uint32_t>(value.shape.rank()),
-                          value.place,
-                          0,
-                          value.offset,
-                          {}};
-    for (int i = 0; i < value.shape.rank(); ++i) record.dims[i] = value.shape[i];
-    if (value.place == Place::kFile) record.offset = out.add(value.data, kAlignment);
-    values.push_back(record);
-  }
-  std::memcpy(header.magic, kMagic, sizeof(kMagic));
-  header.version = kVersion;
+  for (const Value& value : values_) put_value(value, out, &sections);
+
+  HeaderRecord header = header_of(sections);
   header.file_bytes = out.bytes().size();
   header.arena_bytes = arena_bytes_;
-  header.values = static_cast<uint32_t>(values.size());
-  header.nodes = static_cast<uint32_t>(nodes.size());
-  header.attrs = static_cast<uint32_t>(attrs.size());
   header.inputs = static_cast<uint32_t>(inputs_.size());
   header.outputs = static_cast<uint32_t>(outputs_.size());
-  header.edges = static_cast<uint32_t>(edges.size());
   out.put(0, std::vector<HeaderRecord>{header});
-  out.put(values_at, values);
-  out.put(nodes_at, nodes);
-  out.put(attrs_at, attrs);
-  out.put(ports_at, ports);
-  out.put(edges_at, edges);
+  size_t at = sizeof(header);
+  sections.visit([&](const auto& records) {
+    out.put(at, records);
+    at += round_up(records.size() * sizeof(records[0]), 8);
+  });
   seal(&out.bytes());
   return out.bytes();
 }

@@ -83,6 +83,7 @@ class ModelBuilder {
     uint32_t value;
   };
 
+  size_t sections_bytes() const;
   uint32_t add_value(DType dtype, const Shape& shape, Place place, uint64_t offset,
                      const std::string& data);
 

@@ -12,8 +12,13 @@
 
 #include "packages/core/native/kernel/dtype.h"
 
-// Where constants are to be seen by the optimiser, whatever it thinks of the size.
+// Of functions that hand a name on: where kernels are selected, the optimiser is to see through
+// them whatever it thinks of the size.
+#ifdef QANAT_SELECTED_OPS
 #define QANAT_SELECTING __attribute__((always_inline)) inline
+#else
+#define QANAT_SELECTING inline
+#endif
 
 namespace qanat {
 
