@@ -3,7 +3,7 @@
 
 #include "packages/kernels_cpu/native/families.h"
 #include "packages/kernels_cpu/native/indices.h"
-#include "packages/kernels_cpu/native/micro/int8_products.h"
+#include "packages/kernels_cpu/native/micro/int8/products.h"
 #include "packages/kernels_cpu/native/ranges.h"
 #include "packages/kernels_cpu/native/widened.h"
 #include "packages/kernels_cpu/native/window.h"

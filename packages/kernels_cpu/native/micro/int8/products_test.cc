@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "packages/core/native/testing/check.h"
-#include "packages/kernels_cpu/native/micro/int8_products.h"
+#include "packages/kernels_cpu/native/micro/int8/products.h"
 #include "packages/kernels_cpu/native/micro/test_support.h"
 
 namespace qanat::micro {

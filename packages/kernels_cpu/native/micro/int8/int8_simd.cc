@@ -1,7 +1,7 @@
 // Quantised numbers: products of pairs, and the loops around them.
 #include "packages/kernels_cpu/native/micro/blocks.h"
-#include "packages/kernels_cpu/native/micro/int8_pairs.h"
-#include "packages/kernels_cpu/native/micro/int8_table.h"
+#include "packages/kernels_cpu/native/micro/int8/pairs.h"
+#include "packages/kernels_cpu/native/micro/int8/table.h"
 
 namespace qanat::micro::QANAT_SIMD_NS {
 namespace {

@@ -1,9 +1,9 @@
 // Matrix product of quantised numbers: a panel of columns at a time, its weights packed as they are
 // needed, so that scratch stays small beside the weights.
 #include "packages/kernels_cpu/native/micro/blocks.h"
-#include "packages/kernels_cpu/native/micro/checked_bytes.h"
-#include "packages/kernels_cpu/native/micro/int8_products.h"
-#include "packages/kernels_cpu/native/micro/int8_table.h"
+#include "packages/kernels_cpu/native/micro/int8/checked_bytes.h"
+#include "packages/kernels_cpu/native/micro/int8/products.h"
+#include "packages/kernels_cpu/native/micro/int8/table.h"
 #include "packages/kernels_cpu/native/micro/slots.h"
 #include "packages/kernels_cpu/native/simd/dispatch.h"
 

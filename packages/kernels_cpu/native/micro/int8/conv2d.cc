@@ -4,9 +4,9 @@
 // A row of taps reads neighbouring values of such a widened row, so that it is one segment of
 // products; with dilated columns each tap is one.
 #include "packages/kernels_cpu/native/micro/blocks.h"
-#include "packages/kernels_cpu/native/micro/checked_bytes.h"
-#include "packages/kernels_cpu/native/micro/int8_products.h"
-#include "packages/kernels_cpu/native/micro/int8_table.h"
+#include "packages/kernels_cpu/native/micro/int8/checked_bytes.h"
+#include "packages/kernels_cpu/native/micro/int8/products.h"
+#include "packages/kernels_cpu/native/micro/int8/table.h"
 #include "packages/kernels_cpu/native/micro/slots.h"
 #include "packages/kernels_cpu/native/simd/dispatch.h"
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "packages/kernels_cpu/native/micro/blocks.h"
-#include "packages/kernels_cpu/native/micro/int8_end.h"
+#include "packages/kernels_cpu/native/micro/int8/end.h"
 #include "packages/kernels_cpu/native/micro/pool.h"
 
 namespace qanat::micro {
