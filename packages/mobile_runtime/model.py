@@ -1,4 +1,4 @@
-"""A model as the phone runs it: nodes in their order, values with known shapes, places in memory."""
+"""A model as the phone runs it: nodes in order, values of known shapes, places in memory."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,8 +34,8 @@ class ModelNode:
     Attributes:
         inputs: indices into `Model.values`.
         outputs: likewise.
-        attrs: as nodes of a StepGraph hold them: DType, TensorShape, int, float, bool, bytes or str,
-            arrays, lists.
+        attrs: as nodes of a StepGraph hold them: DType, TensorShape, int, float, bool, bytes or
+            str, arrays, lists.
     """
 
     name: str

@@ -15,7 +15,15 @@ from typing import Any
 CONDITIONS = ("@platforms//cpu:x86_64", "//conditions:default")
 
 # The rules that Bazel 4 defines itself and that are used here without loading them.
-NATIVE = ("config_setting", "filegroup", "genrule", "package_group", "platform", "toolchain")
+NATIVE = (
+    "alias",
+    "config_setting",
+    "filegroup",
+    "genrule",
+    "package_group",
+    "platform",
+    "toolchain",
+)
 
 Names = dict[str, Any]
 
