@@ -67,7 +67,7 @@ def quantise(frozen: Frozen, calibration: Calibration) -> Frozen:
 
 
 def activation_scale(low: float, high: float) -> Scale:
-    """Of a tensor with values in that range; 0 is always one of the numbers that int8 stands for."""
+    """Of a tensor with values in that range; 0 is always among the numbers that int8 stands for."""
     low, high = min(low, 0.0), max(high, 0.0)
     scale = float(np.float32((high - low) / 255))
     if not scale > 0:
@@ -101,8 +101,8 @@ def quantised_weights(
 
 
 def fixed_point(factors: Array) -> tuple[Array, Array] | None:
-    """Positive factors as (multiplier, shift), int32 each: multiplier / 2^shift, to 31 bits, and with
-    fewer below 2^-31; None where one is 2^30 or more."""
+    """Positive factors as (multiplier, shift), int32 each: multiplier / 2^shift, to 31 bits, and
+    with fewer below 2^-31; None where one is 2^30 or more."""
     mantissas, exponents = np.frexp(factors)
     multipliers = np.rint(mantissas * 2.0**31).astype(np.int64)
     rounded_up = multipliers == 2**31

@@ -172,13 +172,14 @@ def test_wrong_examples_are_refused() -> None:
         given = placeholder(dtypes.float32, [None, 4])
         frozen = inference_step(Session(), {"x": given}, {"y": ops.log(given)}, batch_size=2)
     ones = np.ones((4, 4), np.float32)
-    for examples, message in [
+    wrong: list[tuple[dict[str, Array], str]] = [
         ({"z": ones}, "examples of x, got z"),
         ({"x": ones[:1]}, "enough examples"),
         ({"x": ones[:, :3]}, r"of shape \[n,4\], got \[4, 3\]"),
         ({"x": ones.astype(np.float64)}, "of float32, got float64"),
         ({"x": -ones}, "finite values"),
-    ]:
+    ]
+    for examples, message in wrong:
         with pytest.raises(ValueError, match=message):
             measure(frozen, Calibration(examples))
     with pytest.raises(ValueError, match="as many examples of each"):

@@ -35,8 +35,8 @@ class Product {
     a_ = static_cast<int16_t*>(scratch);
     widen(parallel);
     Slots slots(static_cast<char*>(scratch) + widened_bytes(), slot_bytes(), parallel.threads());
-    const double multiplications = static_cast<double>(gemm_.m) * static_cast<double>(gemm_.n) *
-                                   static_cast<double>(gemm_.k);
+    const double multiplications =
+        static_cast<double>(gemm_.m) * static_cast<double>(gemm_.n) * static_cast<double>(gemm_.k);
     const double wanted = multiplications / kMultiplicationsPerChunk + 1;
     const int64_t most = wanted < kMostChunks ? static_cast<int64_t>(wanted) : kMostChunks;
     const int64_t chunks = min64(panels_, most);

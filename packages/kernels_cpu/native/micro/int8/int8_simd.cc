@@ -176,7 +176,7 @@ void dequantize(const int8_t* from, int64_t n, float scale, int32_t zero_point, 
 }  // namespace
 
 extern const Int8Table int8_table;
-const Int8Table int8_table = {kRows, kCols,  widen,    pack,      multiply,
+const Int8Table int8_table = {kRows,  kCols,    widen,    pack,      multiply,
                               finish, max_rows, quantize, dequantize};
 
 }  // namespace qanat::micro::QANAT_SIMD_NS
