@@ -2,8 +2,8 @@
 
 The graph is made anew, operation by operation, of what the outputs need. Knowing every shape, the
 shape functions also know values (of `Shape` and its like), and whatever is computed from constants
-alone is computed here. What only training needs goes with it: control inputs, the branch of a `cond`
-or `select` whose predicate is a constant, the ops that only hold gradients back.
+alone is computed here. What only training needs is left out: control inputs, the other branch of a
+`cond` or `select` whose predicate is a constant, the ops that only hold gradients back.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

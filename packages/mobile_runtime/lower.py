@@ -8,7 +8,7 @@ from qanat.core.device_name import DeviceName
 from qanat.core.errors import ShapeError, UnimplementedError, located
 from qanat.core.kernel_table import KernelTable, kernel_table
 from qanat.core.passes.optimise import optimise
-from qanat.core.passes.step_graph import Node, Ref, StepGraph, node_error
+from qanat.core.passes.step_graph import Node, Ref, node_error
 from qanat.core.passes.verify import verify
 from qanat.core.python_kernel import function_of
 from qanat.mobile_runtime.freeze import Frozen

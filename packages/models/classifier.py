@@ -9,6 +9,17 @@ Model = Callable[[qn.Tensor, int], qn.Tensor]
 MakeOptimizer = Callable[[qn.Tensor], "qn.train.Optimizer"]
 
 
+def images_placeholder() -> qn.Tensor:
+    """Images as the data set has them: uint8 [n, 28, 28]."""
+    return qn.placeholder(qn.uint8, [None, SIDE, SIDE], name="images")
+
+
+def logits_of(model: Model, images: qn.Tensor) -> qn.Tensor:
+    """What a model makes of images [n, 28, 28] of whole numbers up to 255: float32 [n, classes]."""
+    pixels = qn.cast(images, qn.float32) * (1 / 255)
+    return model(qn.expand_dims(pixels, 3), len(CLASSES))
+
+
 class Classifier:
     """Everything is added to the default graph.
 
@@ -33,10 +44,9 @@ class Classifier:
     def __init__(
         self, model: Model, optimizer: MakeOptimizer, learning_rate: Callable[..., qn.Tensor]
     ) -> None:
-        self.images = qn.placeholder(qn.uint8, [None, SIDE, SIDE], name="images")
+        self.images = images_placeholder()
         self.labels = qn.placeholder(qn.int32, [None], name="labels")
-        pixels = qn.cast(self.images, qn.float32) * (1 / 255)
-        logits = model(qn.expand_dims(pixels, 3), len(CLASSES))
+        logits = logits_of(model, self.images)
         self.loss = qn.losses.sparse_softmax_cross_entropy(self.labels, logits)
         predictions = qn.argmax(logits, 1, output_type=qn.int32)
         self.correct = qn.metrics.count_correct(self.labels, predictions)

@@ -21,8 +21,7 @@ from qanat.models.classifier import Classifier
 from qanat.models.data_files import DataError
 from qanat.models.dataset import CLASSES, Examples, load
 from qanat.models.idx import Array
-from qanat.models.lenet import lenet
-from qanat.models.mlp import mlp
+from qanat.models.networks import NETWORKS
 from qanat.models.replica import Farewell, Replica, prepare_session
 from qanat.models.replica_loop import train_replica
 from qanat.models.training_loop import History, accuracy, evaluate, train
@@ -30,9 +29,7 @@ from qanat.models.training_loop import History, accuracy, evaluate, train
 FLAGS = flags.FLAGS
 flags.adopt_module_key_flags(program)
 
-_MODELS = {"lenet": lenet, "mlp": mlp}
-
-flags.DEFINE_enum("model", "lenet", sorted(_MODELS), "What to train.")
+flags.DEFINE_enum("model", "lenet", sorted(NETWORKS), "What to train.")
 flags.DEFINE_integer("batch_size", 64, "Images a step.", lower_bound=1)
 flags.DEFINE_integer("epochs", 5, "Passes over the training images, in all.", lower_bound=0)
 flags.DEFINE_float("learning_rate", 0.001, "In the first epoch.", lower_bound=0)
@@ -92,7 +89,7 @@ def _build(steps_per_epoch: int, replica: Replica) -> Classifier:
         return replica.wrapped(program.make_optimizer(rate))
 
     with replica.device():
-        return Classifier(_MODELS[FLAGS.model], optimizer, learning_rate)
+        return Classifier(NETWORKS[FLAGS.model], optimizer, learning_rate)
 
 
 def _run(training: Examples, test: Examples) -> None:

@@ -1,8 +1,8 @@
 """Arithmetic on int8, as phones do it: convolutions and matrix products of quantised numbers.
 
-An int8 number q stands for the real number scale * (q - zero_point). Weights are symmetric, that is,
-their zero point is 0, with a scale for each output channel; other tensors have one scale and one
-zero point. Products are summed in int32, which wraps, and a sum becomes an int8 again by a
+An int8 number q stands for the real number scale * (q - zero_point). Weights are symmetric, that
+is, their zero point is 0, with a scale for each output channel; other tensors have one scale and
+one zero point. Products are summed in int32, which wraps, and a sum becomes an int8 again by a
 multiplication in fixed point that rounds once:
 
     q = clamp(output_zero_point + floor((sum + bias) * multiplier / 2^shift + 1/2)).

@@ -25,7 +25,7 @@ def _float32(values: Any) -> Input:
 
 
 def _end(channels: int) -> tuple[Input, Input, Input]:
-    """Bias, multiplier and shift of channels whose results fill int8's range, and of some others."""
+    """Bias, multiplier and shift: of channels whose results fill int8's range, and of others."""
     multiplier = np.linspace(2**30, 2**31 - 1, channels).astype(np.int32)
     shift = np.full(channels, 38, np.int32)
     if channels > 3:
@@ -34,7 +34,8 @@ def _end(channels: int) -> tuple[Input, Input, Input]:
     return bias, _int32(multiplier), _int32(shift)
 
 
-def _ended(sums: Any, bias: Any, multiplier: Any, shift: Any, attrs: Attrs) -> Any:
+def _ended(sums: Any, end: Any, attrs: Attrs) -> Any:
+    bias, multiplier, shift = end
     wrapped = (sums + bias).astype(np.int64).astype(np.int32)
     products = wrapped.astype(np.int64) * multiplier.astype(np.int64)
     shift = shift.astype(np.int64)
@@ -47,7 +48,7 @@ def _ended(sums: Any, bias: Any, multiplier: Any, shift: Any, attrs: Attrs) -> A
 def _product(attrs: Attrs) -> Any:
     def oracle(a: Any, b: Any, *end: Any) -> Any:
         sums = (a.astype(np.int64) - attrs["input_zero_point"]) @ b.astype(np.int64)
-        return _ended(sums, *end, attrs)
+        return _ended(sums, end, attrs)
 
     return oracle
 
@@ -90,7 +91,7 @@ def _convolution(attrs: Attrs) -> Any:
                 left : left + (columns - 1) * stride_w + 1 : stride_w,
             ]
             sums += pixels @ w[u, v].astype(np.int64)
-        return _ended(sums, *end, attrs)
+        return _ended(sums, end, attrs)
 
     return oracle
 

@@ -3,7 +3,7 @@
 
 #include "packages/kernels_cpu/native/families.h"
 #include "packages/kernels_cpu/native/indices.h"
-#include "packages/kernels_cpu/native/micro/int8_products.h"
+#include "packages/kernels_cpu/native/micro/int8/products.h"
 #include "packages/kernels_cpu/native/ranges.h"
 #include "packages/kernels_cpu/native/widened.h"
 #include "packages/kernels_cpu/native/window.h"
@@ -260,8 +260,9 @@ class AvgPoolGradKernel final : public Kernel {
 
 void register_pool(KernelRegistry& registry) {
   // Those of 64 bits do not fit the types that pools are computed in.
-  constexpr DTypes kWidened = kFloats | kHalves | DTypes{DType::kInt16, DType::kInt32, DType::kUInt8,
-                                                         DType::kUInt16, DType::kUInt32};
+  constexpr DTypes kWidened =
+      kFloats | kHalves |
+      DTypes{DType::kInt16, DType::kInt32, DType::kUInt8, DType::kUInt16, DType::kUInt32};
   constexpr DTypes kMaxPooled = kWidened | DTypes{DType::kInt8};
   constexpr DTypes kAvgPooled = kFloats | kHalves;
   add_each<PoolKernel<true>>(registry, "MaxPool", "T", kWidened);

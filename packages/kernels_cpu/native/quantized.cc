@@ -4,7 +4,7 @@
 #include "packages/kernels_cpu/native/conv2d_sizes.h"
 #include "packages/kernels_cpu/native/families.h"
 #include "packages/kernels_cpu/native/indices.h"
-#include "packages/kernels_cpu/native/micro/int8_products.h"
+#include "packages/kernels_cpu/native/micro/int8/products.h"
 #include "packages/kernels_cpu/native/ranges.h"
 
 namespace qanat::kernels_cpu {

@@ -1,6 +1,6 @@
 // Sizes of scratch that may exceed any memory.
-#ifndef PACKAGES_KERNELS_CPU_NATIVE_MICRO_CHECKED_BYTES_H_
-#define PACKAGES_KERNELS_CPU_NATIVE_MICRO_CHECKED_BYTES_H_
+#ifndef PACKAGES_KERNELS_CPU_NATIVE_MICRO_INT8_CHECKED_BYTES_H_
+#define PACKAGES_KERNELS_CPU_NATIVE_MICRO_INT8_CHECKED_BYTES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -32,4 +32,4 @@ inline size_t checked_sum(std::initializer_list<size_t> sizes) {
 
 }  // namespace qanat::micro
 
-#endif  // PACKAGES_KERNELS_CPU_NATIVE_MICRO_CHECKED_BYTES_H_
+#endif  // PACKAGES_KERNELS_CPU_NATIVE_MICRO_INT8_CHECKED_BYTES_H_

@@ -1,9 +1,10 @@
-// Matrix product of quantised numbers: a panel of columns at a time, its weights packed as they are
-// needed, so that scratch stays small beside the weights.
+// Matrix product of quantised numbers: some panels of columns at a time, whose weights are packed
+// as they are needed, so that scratch stays small beside the weights, and row by row, so that each
+// line of the weights is read once.
 #include "packages/kernels_cpu/native/micro/blocks.h"
-#include "packages/kernels_cpu/native/micro/checked_bytes.h"
-#include "packages/kernels_cpu/native/micro/int8_products.h"
-#include "packages/kernels_cpu/native/micro/int8_table.h"
+#include "packages/kernels_cpu/native/micro/int8/checked_bytes.h"
+#include "packages/kernels_cpu/native/micro/int8/products.h"
+#include "packages/kernels_cpu/native/micro/int8/table.h"
 #include "packages/kernels_cpu/native/micro/slots.h"
 #include "packages/kernels_cpu/native/simd/dispatch.h"
 
@@ -14,7 +15,8 @@ QANAT_SIMD_DECLARE(Int8Table, int8_table)
 namespace {
 
 constexpr int64_t kPairsAtATime = 128;  // their weights stay in the first-level cache
-constexpr int64_t kRowsAtATime = 512;   // their sums stay in the second
+constexpr int64_t kRowsAtATime = 256;   // of A
+constexpr int64_t kSumsAtATime = 32 << 10;
 constexpr double kMultiplicationsPerChunk = 2e6;
 constexpr int64_t kMostChunks = 16;
 constexpr int64_t kRowsPerWidening = 64;
@@ -25,6 +27,8 @@ class Product {
       : gemm_(gemm),
         table_(QANAT_SIMD_SELECT(int8_table)),
         panels_(ceil_div(gemm.n, table_.tile_cols)),
+        panels_at_a_time_(
+            max64(1, min64(panels_, kSumsAtATime / (rows_at_a_time() * table_.tile_cols)))),
         a_stride_(round_up(gemm.k, 2)) {}
 
   size_t scratch_bytes(int threads) const {
@@ -35,17 +39,18 @@ class Product {
     a_ = static_cast<int16_t*>(scratch);
     widen(parallel);
     Slots slots(static_cast<char*>(scratch) + widened_bytes(), slot_bytes(), parallel.threads());
-    const double multiplications = static_cast<double>(gemm_.m) * static_cast<double>(gemm_.n) *
-                                   static_cast<double>(gemm_.k);
+    const double multiplications =
+        static_cast<double>(gemm_.m) * static_cast<double>(gemm_.n) * static_cast<double>(gemm_.k);
     const double wanted = multiplications / kMultiplicationsPerChunk + 1;
     const int64_t most = wanted < kMostChunks ? static_cast<int64_t>(wanted) : kMostChunks;
     const int64_t chunks = min64(panels_, most);
     parallel.for_each(chunks, [&](int64_t chunk) {
       const Slot slot(slots);
-      const Range panels = part_of(panels_, chunks, chunk);
-      for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+      const Range mine = part_of(panels_, chunks, chunk);
+      for (int64_t panel = mine.begin; panel < mine.end; panel += panels_at_a_time_) {
+        const Range panels = {panel, min64(mine.end, panel + panels_at_a_time_)};
         for (int64_t row = 0; row < gemm_.m; row += kRowsAtATime) {
-          run_panel(panel, {row, min64(gemm_.m, row + kRowsAtATime)}, slot.get());
+          run_panels(panels, {row, min64(gemm_.m, row + kRowsAtATime)}, slot.get());
         }
       }
     });
@@ -56,8 +61,10 @@ class Product {
     return checked_bytes({gemm_.m, a_stride_, static_cast<int64_t>(sizeof(int16_t))});
   }
 
+  int64_t rows_at_a_time() const { return max64(1, min64(gemm_.m, kRowsAtATime)); }
+
   size_t slot_bytes() const {
-    const int64_t rows = kPairsAtATime + min64(gemm_.m, kRowsAtATime);
+    const int64_t rows = kPairsAtATime + panels_at_a_time_ * rows_at_a_time();
     return static_cast<size_t>(rows * table_.tile_cols) * sizeof(int32_t);
   }
 
@@ -72,21 +79,30 @@ class Product {
     });
   }
 
-  void run_panel(int64_t panel, Range rows, void* memory) {
+  void run_panels(Range panels, Range rows, void* memory) {
     int32_t* packed = static_cast<int32_t*>(memory);
     int32_t* sums = packed + kPairsAtATime * table_.tile_cols;
-    const int64_t col = panel * table_.tile_cols;
-    const int cols = static_cast<int>(min64(table_.tile_cols, gemm_.n - col));
+    const int64_t panel_size = rows.size() * table_.tile_cols;
     // With k = 0 one block without pairs clears the sums.
     int64_t step = 0;
     do {
       const int64_t steps = min64(2 * kPairsAtATime, gemm_.k - step);
-      table_.pack(gemm_.b + step * gemm_.n + col, gemm_.n, steps, cols, packed);
-      multiply(rows, step, ceil_div(steps, 2), packed, sums);
+      for (int64_t i = 0; i < panels.size(); ++i) {
+        const int64_t col = (panels.begin + i) * table_.tile_cols;
+        table_.pack(gemm_.b + step * gemm_.n + col, gemm_.n, steps, cols_from(col), packed);
+        multiply(rows, step, ceil_div(steps, 2), packed, sums + i * panel_size);
+      }
       step += steps;
     } while (step < gemm_.k);
-    table_.finish(sums, rows.size(), col, cols, gemm_.end, gemm_.c + rows.begin * gemm_.n + col,
-                  gemm_.n);
+    for (int64_t i = 0; i < panels.size(); ++i) {
+      const int64_t col = (panels.begin + i) * table_.tile_cols;
+      table_.finish(sums + i * panel_size, rows.size(), col, cols_from(col), gemm_.end,
+                    gemm_.c + rows.begin * gemm_.n + col, gemm_.n);
+    }
+  }
+
+  int cols_from(int64_t col) const {
+    return static_cast<int>(min64(table_.tile_cols, gemm_.n - col));
   }
 
   void multiply(Range rows, int64_t step, int64_t pairs, const int32_t* packed, int32_t* sums) {
@@ -105,6 +121,7 @@ class Product {
   const Int8Gemm& gemm_;
   const Int8Table& table_;
   const int64_t panels_;
+  const int64_t panels_at_a_time_;
   const int64_t a_stride_;
   int16_t* a_ = nullptr;
 };

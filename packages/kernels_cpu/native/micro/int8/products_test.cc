@@ -1,9 +1,10 @@
+#include "packages/kernels_cpu/native/micro/int8/products.h"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "packages/core/native/testing/check.h"
-#include "packages/kernels_cpu/native/micro/int8_products.h"
 #include "packages/kernels_cpu/native/micro/test_support.h"
 
 namespace qanat::micro {

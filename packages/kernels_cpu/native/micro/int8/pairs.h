@@ -41,14 +41,11 @@ struct WeightPairs {
 
   QANAT_INLINE Vec<int32_t> add_products(const ValuePair& values, Vec<int32_t> sums) const {
 #if defined(__AVX512BW__)
-    const auto products =
-        _mm512_madd_epi16(bits_as<__m512i>(both), bits_as<__m512i>(values.both));
+    const auto products = _mm512_madd_epi16(bits_as<__m512i>(both), bits_as<__m512i>(values.both));
 #elif defined(__AVX2__)
-    const auto products =
-        _mm256_madd_epi16(bits_as<__m256i>(both), bits_as<__m256i>(values.both));
+    const auto products = _mm256_madd_epi16(bits_as<__m256i>(both), bits_as<__m256i>(values.both));
 #else
-    const auto products =
-        _mm_madd_epi16(bits_as<__m128i>(both), bits_as<__m128i>(values.both));
+    const auto products = _mm_madd_epi16(bits_as<__m128i>(both), bits_as<__m128i>(values.both));
 #endif
     return wrapping_sum(sums, bits_as<Vec<int32_t>>(products));
   }

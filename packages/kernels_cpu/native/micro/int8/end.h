@@ -10,9 +10,9 @@ namespace qanat::micro {
 //
 //   clamp(zero_point + floor((s + bias[c]) * multiplier[c] / 2^shift[c] + 1/2), least, 127),
 //
-// where s + bias[c] wraps to int32, multiplier is 0 or more and shift from 1 to 62: in integers, and
-// so the same bits everywhere. Source: Jacob et al., "Quantization and Training of Neural Networks
-// for Efficient Integer-Arithmetic-Only Inference" (2018), section 2.2, with one rounding.
+// where s + bias[c] wraps to int32, multiplier is 0 or more and shift from 1 to 62: in integers,
+// and so the same bits everywhere. Source: Jacob et al., "Quantization and Training of Neural
+// Networks for Efficient Integer-Arithmetic-Only Inference" (2018), section 2.2, with one rounding.
 struct Int8End {
   const int32_t* bias;
   const int32_t* multiplier;

@@ -1,7 +1,7 @@
 // Quantised numbers: products of pairs, and the loops around them.
 #include "packages/kernels_cpu/native/micro/blocks.h"
-#include "packages/kernels_cpu/native/micro/int8_pairs.h"
-#include "packages/kernels_cpu/native/micro/int8_table.h"
+#include "packages/kernels_cpu/native/micro/int8/pairs.h"
+#include "packages/kernels_cpu/native/micro/int8/table.h"
 
 namespace qanat::micro::QANAT_SIMD_NS {
 namespace {
@@ -26,13 +26,30 @@ void widen(const int8_t* from, int64_t n, int32_t zero_point, int16_t* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<int16_t>(from[i] - zero);
 }
 
+// As many int8 as a vector has int32, widened.
+QANAT_INLINE Vec<int32_t> load_widened(const int8_t* from) {
+  typedef int8_t Bytes __attribute__((vector_size(kLanes32), aligned(1), may_alias));
+  return __builtin_convertvector(*reinterpret_cast<const Bytes*>(from), Vec<int32_t>);
+}
+
+QANAT_INLINE Vec<int32_t> pairs_of(Vec<int32_t> low, Vec<int32_t> high) {
+  const Vec<uint32_t> moved = bits_as<Vec<uint32_t>>(high) << 16;
+  return (low & 0xffff) | bits_as<Vec<int32_t>>(moved);
+}
+
 template <bool kWhole, bool kTwo>
 QANAT_INLINE void pack_pair(const int8_t* row, int64_t stride, int cols, int32_t* to) {
-  for (int c = 0; c < kCols; ++c) {
-    const bool inside = kWhole || c < cols;
-    const int32_t low = inside ? row[c] : 0;
-    const int32_t high = kTwo && inside ? row[stride + c] : 0;
-    to[c] = (low & 0xffff) | static_cast<int32_t>(static_cast<uint32_t>(high) << 16);
+  int8_t first[kCols] = {}, second[kCols] = {};
+  const int8_t *low = row, *high = row + stride;
+  if (!kWhole) {
+    for (int c = 0; c < cols; ++c) first[c] = row[c];
+    for (int c = 0; kTwo && c < cols; ++c) second[c] = row[stride + c];
+    low = first;
+    high = second;
+  }
+  for (int v = 0; v < kCols; v += kLanes32) {
+    const Vec<int32_t> upper = kTwo ? load_widened(high + v) : Vec<int32_t>{};
+    store(to + v, pairs_of(load_widened(low + v), upper));
   }
 }
 
@@ -114,16 +131,28 @@ QANAT_INLINE int8_t finished(int32_t sum, int32_t bias, int32_t multiplier, int3
   return static_cast<int8_t>(value);
 }
 
-void finish(const int32_t* sums, int64_t rows, int64_t first, int cols, const Int8End& end,
-            int8_t* to, int64_t stride) {
+template <bool kWhole>
+QANAT_INLINE void finish_rows(const int32_t* sums, int64_t rows, int64_t first, int cols,
+                              const Int8End& end, int8_t* to, int64_t stride) {
   const int32_t *bias = end.bias + first, *multiplier = end.multiplier + first;
   const int32_t* shift = end.shift + first;
   const int64_t zero_point = end.zero_point, least = end.least;
-  for (int64_t row = 0; row < rows; ++row) {
-    int8_t* __restrict__ out = to + row * stride;
-    for (int c = 0; c < cols; ++c) {
-      out[c] = finished(sums[row * kCols + c], bias[c], multiplier[c], shift[c], zero_point, least);
+  const int count = kWhole ? kCols : cols;
+  for (int64_t row = 0; row < rows; ++row, sums += kCols, to += stride) {
+    int8_t results[kCols];  // a place of their own, which no pointer may lead to
+    for (int c = 0; c < count; ++c) {
+      results[c] = finished(sums[c], bias[c], multiplier[c], shift[c], zero_point, least);
     }
+    __builtin_memcpy(to, results, static_cast<size_t>(count));
+  }
+}
+
+void finish(const int32_t* sums, int64_t rows, int64_t first, int cols, const Int8End& end,
+            int8_t* to, int64_t stride) {
+  if (cols == kCols) {
+    finish_rows<true>(sums, rows, first, cols, end, to, stride);
+  } else {
+    finish_rows<false>(sums, rows, first, cols, end, to, stride);
   }
 }
 
@@ -176,7 +205,7 @@ void dequantize(const int8_t* from, int64_t n, float scale, int32_t zero_point, 
 }  // namespace
 
 extern const Int8Table int8_table;
-const Int8Table int8_table = {kRows, kCols,  widen,    pack,      multiply,
+const Int8Table int8_table = {kRows,  kCols,    widen,    pack,      multiply,
                               finish, max_rows, quantize, dequantize};
 
 }  // namespace qanat::micro::QANAT_SIMD_NS

@@ -4,9 +4,9 @@
 // A row of taps reads neighbouring values of such a widened row, so that it is one segment of
 // products; with dilated columns each tap is one.
 #include "packages/kernels_cpu/native/micro/blocks.h"
-#include "packages/kernels_cpu/native/micro/checked_bytes.h"
-#include "packages/kernels_cpu/native/micro/int8_products.h"
-#include "packages/kernels_cpu/native/micro/int8_table.h"
+#include "packages/kernels_cpu/native/micro/int8/checked_bytes.h"
+#include "packages/kernels_cpu/native/micro/int8/products.h"
+#include "packages/kernels_cpu/native/micro/int8/table.h"
 #include "packages/kernels_cpu/native/micro/slots.h"
 #include "packages/kernels_cpu/native/simd/dispatch.h"
 
@@ -71,8 +71,8 @@ class Convolution {
   }
 
   size_t packed_bytes() const {
-    return checked_bytes({panels_, segments_, pairs_, table_.tile_cols,
-                          static_cast<int64_t>(sizeof(int32_t))});
+    return checked_bytes(
+        {panels_, segments_, pairs_, table_.tile_cols, static_cast<int64_t>(sizeof(int32_t))});
   }
 
   // A segment of odd length reads one value behind its last, with a weight of 0.
@@ -98,8 +98,7 @@ class Convolution {
   }
 
   int cols_of(int64_t panel) const {
-    return static_cast<int>(
-        min64(table_.tile_cols, s_.out_channels - panel * table_.tile_cols));
+    return static_cast<int>(min64(table_.tile_cols, s_.out_channels - panel * table_.tile_cols));
   }
 
   void run_band(int64_t image, Range rows, int16_t* map) {
@@ -148,8 +147,7 @@ class Convolution {
       a[m] = map + (y * s_.stride_h * row_width_ + x * s_.stride_w) * s_.in_channels;
     }
     table_.multiply({static_cast<int>(pixels.size()), segments_, pairs_, a, offsets_,
-                     packed_ + panel * segments_ * pairs_ * table_.tile_cols, sums,
-                     false});
+                     packed_ + panel * segments_ * pairs_ * table_.tile_cols, sums, false});
     const int64_t col = panel * table_.tile_cols;
     table_.finish(sums, pixels.size(), col, cols_of(panel), conv_.end,
                   output + pixels.begin * s_.out_channels + col, s_.out_channels);

@@ -1,7 +1,7 @@
 // Quantised numbers one by one: conversion, and the maximum over windows.
 #include "packages/kernels_cpu/native/micro/blocks.h"
-#include "packages/kernels_cpu/native/micro/int8_products.h"
-#include "packages/kernels_cpu/native/micro/int8_table.h"
+#include "packages/kernels_cpu/native/micro/int8/products.h"
+#include "packages/kernels_cpu/native/micro/int8/table.h"
 #include "packages/kernels_cpu/native/simd/dispatch.h"
 
 namespace qanat::micro {

@@ -7,7 +7,7 @@
 
 #include "packages/core/native/kernel/parallel.h"
 #include "packages/kernels_cpu/native/micro/conv2d.h"
-#include "packages/kernels_cpu/native/micro/int8_end.h"
+#include "packages/kernels_cpu/native/micro/int8/end.h"
 #include "packages/kernels_cpu/native/micro/pool.h"
 
 namespace qanat::micro {

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "packages/kernels_cpu/native/micro/blocks.h"
-#include "packages/kernels_cpu/native/micro/int8_end.h"
+#include "packages/kernels_cpu/native/micro/int8/end.h"
 #include "packages/kernels_cpu/native/micro/pool.h"
 
 namespace qanat::micro {
@@ -40,7 +40,8 @@ struct Int8Table {
   // pairs; what is missing is 0.
   void (*pack)(const int8_t* weights, int64_t stride, int64_t rows, int cols, int32_t* to);
   void (*multiply)(const Int8Tile& tile);
-  // Stores `cols` channels, from `first` on, of each of the rows of sums, which lie tile_cols apart.
+  // Stores `cols` channels, from `first` on, of each of the rows of sums, which lie tile_cols
+  // apart.
   void (*finish)(const int32_t* sums, int64_t rows, int64_t first, int cols, const Int8End& end,
                  int8_t* to, int64_t stride);
   void (*max_rows)(const PoolShape& shape, const int8_t* input, int8_t* output, Range rows);

@@ -1,0 +1,102 @@
+"""A trained classifier becomes a model file: the same classes in float, nearly so in int8."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qanat as qn
+from qanat.core.session_config import SessionConfig
+from qanat.core.target import LocalTarget
+from qanat.mobile_runtime.export import Calibration, export_model, inference_step
+from qanat.mobile_runtime.model_file import read_model
+from qanat.models.classifier import images_placeholder, logits_of
+from qanat.models.dataset import Examples, load
+from qanat.models.networks import NETWORKS
+
+STEPS = 150
+BATCH = 500
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[Examples, Examples]:
+    return load(None)
+
+
+class _Trained:
+    """A network after a few steps of training, and its graph."""
+
+    def __init__(self, network: str, training: Examples) -> None:
+        self.images = images_placeholder()
+        labels = qn.placeholder(qn.int32, [None])
+        logits = logits_of(NETWORKS[network], self.images)
+        self.classes = qn.argmax(logits, 1, output_type=qn.int32)
+        loss = qn.losses.sparse_softmax_cross_entropy(labels, logits)
+        train = qn.train.AdamOptimizer(0.001).minimize(loss)
+        self.session = qn.Session()
+        self.session.run(qn.global_variables_initializer())
+        batches = training.shuffled_batches(64, seed=1, epoch=0)
+        for _, batch in zip(range(STEPS), batches, strict=False):
+            self.session.run(train, {self.images: batch.images, labels: batch.labels})
+
+    def step(self, quantise: Calibration | None) -> Any:
+        return inference_step(
+            self.session,
+            {"images": self.images},
+            {"classes": self.classes},
+            batch_size=BATCH,
+            quantise=quantise,
+        )
+
+
+def _classes(frozen: Any, test: Examples) -> Any:
+    run = LocalTarget(SessionConfig()).compile(frozen.step)[1].run
+    return np.concatenate([run([batch.images], 300.0)[0] for batch in test.batches(BATCH)])
+
+
+@pytest.mark.parametrize("network", sorted(NETWORKS))
+def test_classes_in_float_and_in_int8(
+    network: str, data: tuple[Examples, Examples], tmp_path: Path
+) -> None:
+    training, test = data
+    with qn.Graph().as_default():
+        qn.set_random_seed(1)
+        trained = _Trained(network, training)
+        expected = np.concatenate(
+            [
+                trained.session.run(trained.classes, {trained.images: batch.images})
+                for batch in test.batches(BATCH)
+            ]
+        )
+        floats = _classes(trained.step(None), test)
+        assert np.mean(floats == expected) >= 0.9995
+        calibration = Calibration({"images": training.images[:BATCH]})
+        int8s = _classes(trained.step(calibration), test)
+        accuracies = [float(np.mean(classes == test.labels)) for classes in (floats, int8s)]
+        print(f"{network}: float {accuracies[0]:.2%}, int8 {accuracies[1]:.2%}")
+        assert accuracies[0] > 0.75
+        assert abs(accuracies[1] - accuracies[0]) <= 0.005
+        path = tmp_path / "model"
+        inputs, outputs = {"images": trained.images}, {"classes": trained.classes}
+        written = export_model(path, trained.session, inputs, outputs, quantise=calibration)
+        found = read_model(path)
+        assert [node.op for node in found.nodes] == [node.op for node in written.nodes]
+        assert found.arena_bytes == written.arena_bytes > 0
+
+
+def test_the_program_says_what_is_missing() -> None:
+    command = [sys.executable, "-m", "qanat.models.export_fashion_mnist"]
+    for flags, message in [
+        (["--output=x"], "--checkpoint_dir: expected"),
+        (["--checkpoint_dir=/nowhere/at/all", "--output=x"], "expected a checkpoint"),
+    ]:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        found = subprocess.run(
+            [*command, *flags], capture_output=True, text=True, timeout=100, env=environment
+        )
+        assert found.returncode == 1
+        assert message in found.stderr + found.stdout
