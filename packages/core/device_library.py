@@ -10,6 +10,8 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -84,16 +86,20 @@ class DeviceLibrary(Protocol):
         """The devices of this process, for a new session."""
 
 
+@lru_cache(maxsize=1)
+def kernel_packages() -> Sequence[ModuleType]:
+    """All installed packages `qanat.kernels_*`."""
+    return [
+        importlib.import_module(f"qanat.{module.name}")
+        for module in pkgutil.iter_modules(qanat.__path__)
+        if module.ispkg and module.name.startswith("kernels_")
+    ]
+
+
 def device_libraries() -> list[DeviceLibrary]:
-    """Those of all installed packages `qanat.kernels_*`, whether or not they have a device."""
-    found = []
-    for module in pkgutil.iter_modules(qanat.__path__):
-        if module.ispkg and module.name.startswith("kernels_"):
-            package = importlib.import_module(f"qanat.{module.name}")
-            library = getattr(package, "DEVICES", None)
-            if library is not None:
-                found.append(library)
-    return found
+    """Those of all installed packages, whether or not they have a device."""
+    named = (getattr(package, "DEVICES", None) for package in kernel_packages())
+    return [library for library in named if library is not None]
 
 
 def absent_devices() -> dict[str, str]:

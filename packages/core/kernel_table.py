@@ -1,14 +1,11 @@
 """Which kernels exist: what placement asks before anything is compiled."""
 
-import importlib
-import pkgutil
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-import qanat
 from qanat.core import dtypes
-from qanat.core.device_library import KernelKey, device_libraries
+from qanat.core.device_library import KernelKey, device_libraries, kernel_packages
 from qanat.core.dtypes import DType
 
 
@@ -121,11 +118,5 @@ def _load(path: str) -> None:
 def installed_libraries() -> list[str]:
     """The shared objects of all installed packages `qanat.kernels_*`: each names its own as
     LIBRARY."""
-    found = []
-    for module in pkgutil.iter_modules(qanat.__path__):
-        if module.ispkg and module.name.startswith("kernels_"):
-            package = importlib.import_module(f"qanat.{module.name}")
-            library = getattr(package, "LIBRARY", None)
-            if library is not None:
-                found.append(str(library))
-    return found
+    named = (getattr(package, "LIBRARY", None) for package in kernel_packages())
+    return [str(library) for library in named if library is not None]

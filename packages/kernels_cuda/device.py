@@ -43,10 +43,6 @@ class DeviceArray:
         """The same elements, seen as another shape."""
         return DeviceArray(self.block, shape, self.dtype)
 
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.dtype.size
-
 
 class Gpu:
     """A GPU of this process, which all sessions share.

@@ -51,10 +51,6 @@ class Run:
         """Memory for an output, to be filled."""
         return self.gpu.empty(self.shapes[index], self.node.dtypes[index])
 
-    def on_device(self, array: Any) -> DeviceArray:
-        """An `Anywhere` input, on the device."""
-        return array if isinstance(array, DeviceArray) else self.gpu.upload(array)
-
     def each(self, module: str, function: str, count: int, *parameters: Any) -> None:
         """Launches a kernel that loops over `count` elements."""
         self.gpu.launch(module, function, self.gpu.blocks(count), *parameters)

@@ -8,8 +8,8 @@ import numpy as np
 from qanat.core import dtypes
 from qanat.core.device_library import Array, NodeFailure, Segment
 from qanat.core.dtypes import DType
-from qanat.core.errors import InternalError
-from qanat.core.passes.step_graph import Node, Ref
+from qanat.core.errors import InternalError, OpError
+from qanat.core.passes.step_graph import Node, Ref, node_error
 from qanat.core.shapes import TensorShape
 from qanat.kernels_cuda.device import DeviceArray, Dims, Gpu, sizes_of
 from qanat.kernels_cuda.kernel import CudaKernel, Run, kernel_of
@@ -54,6 +54,9 @@ class CompiledSegment:
         """
         Args:
             producers: the nodes that make the inputs.
+
+        Raises:
+            OpError: a node that depends on nothing cannot be run.
         """
         self._gpu = gpu
         self._inputs = [
@@ -75,8 +78,8 @@ class CompiledSegment:
         self._values: list[Any] = [None] * len(kinds)
         self._constant: Final = {step.first for step in steps if _is_constant(step.node)}
         for step in steps:
-            if step.first in self._constant and step.node.dtypes:
-                self._run(step, self._values)
+            if step.first in self._constant:
+                self._prepare(step)
         self._steps = [step for step in steps if step.first not in self._constant]
 
     def __call__(self, *arrays: Any) -> list[Array]:
@@ -97,6 +100,12 @@ class CompiledSegment:
                 except Exception as error:
                     raise NodeFailure(step.position) from error
             return self._on_host([values[slot] for slot in self._outputs])
+
+    def _prepare(self, step: _Step) -> None:
+        try:
+            self._run(step, self._values)
+        except OpError as error:
+            raise node_error(type(error), step.node, error.message) from None
 
     def _run(self, step: _Step, values: list[Any]) -> None:
         inputs = [

@@ -1,6 +1,7 @@
 """Where things run on a machine that has a GPU: what users ask for, and what they need not know."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import qanat as qn
 from qanat import kernels_cuda
 from qanat.core.passes.step_graph import Node
 from qanat.kernels_cuda.emulator.driver import EmulatedDriver
+from qanat.ops.state import var_handle_op, var_is_initialized_op
 
 GPU = "/device:GPU:0"
 SOFT = qn.SessionConfig(allow_soft_placement=True)
@@ -123,6 +125,25 @@ def test_an_uninitialized_variable_names_itself() -> None:
     with qn.Session() as session:
         with pytest.raises(qn.errors.FailedPreconditionError, match="'weights'"):
             session.run(v + 1.0)
+
+
+def test_one_name_for_two_dtypes() -> None:
+    first = var_handle_op(dtype=qn.float32, shape=[], shared_name="v")
+    other = var_handle_op(dtype=qn.float64, shape=[], shared_name="v", name="other")
+    initialized = [var_is_initialized_op(handle) for handle in (first, other)]
+    with qn.Session() as session:
+        with pytest.raises(qn.errors.InvalidArgumentError, match=r"'v' to be of .*float.*'other'"):
+            session.run(initialized)
+
+
+def test_updates_by_many_threads_are_never_lost() -> None:
+    v = qn.get_variable("v", initializer=qn.zeros([100]))
+    add = v.assign_add(qn.ones([100]))
+    with qn.Session() as session:
+        session.run(v.initializer)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: session.run(add), range(40)))
+        np.testing.assert_array_equal(session.run(v), np.full(100, 40))
 
 
 def test_each_session_has_variables_of_its_own() -> None:

@@ -17,7 +17,7 @@ def window_struct(
 
     Args:
         images: batch, height, width and channels.
-        window: rows and columns.
+        window: rows and columns; of a filter's four sizes these are the first.
         outputs: as images, of the outputs.
         strides, padding, explicit, dilations: the op's attributes.
     """
@@ -28,5 +28,5 @@ def window_struct(
             before[i] = max(covered - images[i + 1], 0) // 2
         elif padding == "EXPLICIT":
             before[i] = explicit[2 * i + 2]
-    numbers = (*images, *outputs[1:], *window, *strides[1:3], *dilations[1:3], *before)
+    numbers = (*images, *outputs[1:], *window[:2], *strides[1:3], *dilations[1:3], *before)
     return struct.pack("<15q", *numbers)
