@@ -25,15 +25,15 @@ Status LocalRendezvous::send_as(std::string key, Token token) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!aborted_.ok()) return aborted_;
-    auto found = meetings_.find(key);
-    if (found == meetings_.end()) {
-      meetings_.emplace(std::move(key), Meeting{nullptr, std::move(token)});
+    const auto [found, added] = meetings_.try_emplace(std::move(key));
+    if (added) {
+      found->second.token = std::move(token);
       return {};
     }
     waiter = found->second.waiter;
     if (waiter == nullptr) {
       return error(StatusCode::kInternal,
-                   "expected each value to be sent once, got a second " + key);
+                   "expected each value to be sent once, got a second " + found->first);
     }
     meetings_.erase(found);
   }
@@ -47,17 +47,20 @@ void LocalRendezvous::receive_as(std::string key, Waiter* waiter) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     status = aborted_;
-    auto found = meetings_.find(key);
-    if (status.ok() && found == meetings_.end()) {
-      meetings_.emplace(std::move(key), Meeting{waiter, {}});
-      return;
-    }
-    if (status.ok() && found->second.waiter != nullptr) {
-      status = error(StatusCode::kInternal,
-                     "expected each value to be received once, got a second receiver of " + key);
-    } else if (status.ok()) {
-      token = std::move(found->second.token);
-      meetings_.erase(found);
+    if (status.ok()) {
+      const auto [found, added] = meetings_.try_emplace(std::move(key));
+      if (added) {
+        found->second.waiter = waiter;
+        return;
+      }
+      if (found->second.waiter == nullptr) {
+        token = std::move(found->second.token);
+        meetings_.erase(found);
+      } else {
+        status = error(
+            StatusCode::kInternal,
+            "expected each value to be received once, got a second receiver of " + found->first);
+      }
     }
   }
   waiter->wake(status, {&token, status.ok() ? size_t{1} : size_t{0}});
@@ -77,7 +80,7 @@ void LocalRendezvous::cancel(Waiter* waiter, const Status& status) {
 }
 
 void LocalRendezvous::abort(const Status& status) {
-  std::map<std::string, Meeting, std::less<>> meetings;
+  std::unordered_map<std::string, Meeting> meetings;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!aborted_.ok()) return;

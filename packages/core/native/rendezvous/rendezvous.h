@@ -2,10 +2,10 @@
 #ifndef PACKAGES_CORE_NATIVE_RENDEZVOUS_RENDEZVOUS_H_
 #define PACKAGES_CORE_NATIVE_RENDEZVOUS_RENDEZVOUS_H_
 
-#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "packages/core/native/rendezvous/waiter.h"
@@ -59,8 +59,8 @@ class LocalRendezvous : public Rendezvous {
     Token token;
   };
 
-  std::mutex mutex_;  // guards all below; nobody is woken under it
-  std::map<std::string, Meeting, std::less<>> meetings_;
+  std::mutex mutex_;                                   // guards all below; nobody is woken under it
+  std::unordered_map<std::string, Meeting> meetings_;  // by the key's text
   Status aborted_;
 };
 
