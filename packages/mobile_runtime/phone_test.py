@@ -25,7 +25,7 @@ from qanat.ops import matmul, nn, reshape
 Array = np.ndarray[Any, Any]
 
 # The interpreter with LeNet's kernels, static and stripped, in bytes.
-BUDGETS = {"aarch64": 120_000, "armv7": 120_000}
+BUDGETS = {"aarch64": 120_000, "armv7": 140_000}
 EMULATORS = {"aarch64": "qemu-aarch64-static", "armv7": "qemu-arm-static"}
 
 IMAGES = 48
