@@ -36,12 +36,13 @@ def test_a_branch_with_a_constant_predicate_is_the_branch(session: Any) -> None:
     x = qn.placeholder(qn.float32, [None, 4])
     training = qn.placeholder(qn.bool, [])
     noisy = qn.placeholder(qn.float32, [None, 4])
-    y = qn.cond(training, lambda: x + noisy, lambda: qn.constant(np.full((1, 4), 5.0, np.float32)))
-    z = qn.cond(training, lambda: x * noisy, lambda: x * 3.0)
+    fives = np.full((1, 4), 5.0, np.float32)
+    y = qn.cond(training, lambda: x + noisy, lambda: qn.constant(fives))
+    z = qn.cond(training, lambda: qn.constant(fives), lambda: x * 3.0)
     frozen = freeze(session, {"x": x}, {"y": y, "z": z}, fixed={training: False})
     assert [node.op for node in frozen.step if node.op not in ("_Arg", "Const")] == ["Mul"]
     values = run(frozen, [[1.0, 2.0, 3.0, 4.0]])
-    np.testing.assert_array_equal(values[0], [[5, 5, 5, 5]])
+    np.testing.assert_array_equal(values[0], fives)
     np.testing.assert_array_equal(values[1], [[3, 6, 9, 12]])
 
 

@@ -129,17 +129,14 @@ uint32_t past_stripe(const StripeTables& tables, uint64_t crc) {
   return result;
 }
 
-uint64_t word_at(const uint8_t* bytes, size_t i) {
-  uint64_t word;
-  std::memcpy(&word, bytes + 8 * i, sizeof(word));
-  return word;
-}
+#endif
 
 __attribute__((target(QANAT_CRC_TARGET))) uint32_t words_by_instruction(const uint8_t* bytes,
                                                                         size_t words,
                                                                         uint32_t before) {
-  static const StripeTables past = make_stripe_tables();
   uint64_t crc = before;
+#ifndef __OPTIMIZE_SIZE__
+  static const StripeTables past = make_stripe_tables();
   for (; words >= 3 * kStripeWords; words -= 3 * kStripeWords, bytes += 3 * 8 * kStripeWords) {
     uint64_t second = 0, third = 0;
     for (size_t i = 0; i < kStripeWords; ++i) {
@@ -149,6 +146,7 @@ __attribute__((target(QANAT_CRC_TARGET))) uint32_t words_by_instruction(const ui
     }
     crc = past_stripe(past, past_stripe(past, crc) ^ second) ^ third;
   }
+#endif
   for (size_t i = 0; i < words; ++i) crc = step(crc, word_at(bytes, i));
   return static_cast<uint32_t>(crc);
 }
