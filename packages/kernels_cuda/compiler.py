@@ -6,6 +6,7 @@ import importlib.util
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from ctypes.util import find_library
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -77,7 +78,8 @@ def _write(path: Path, binary: bytes) -> None:
         part.write_bytes(binary)
         part.replace(path)
     except OSError:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
 
 
 @lru_cache(maxsize=1)
