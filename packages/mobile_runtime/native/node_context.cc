@@ -165,9 +165,7 @@ bool NodeContext::no_state() {
   return false;
 }
 
-bool NodeContext::output_variable(int, Text, Text, DType) {
-  return no_state();
-}
+bool NodeContext::output_variable(int, Text, Text, DType) { return no_state(); }
 
 bool NodeContext::output_resource(int, Resource* made) {
   made->unref();

@@ -89,6 +89,13 @@ bool has_instruction() { return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0; }
 #endif
 
 #ifdef QANAT_CRC_TARGET
+uint64_t word_at(const uint8_t* bytes, size_t i) {
+  uint64_t word;
+  std::memcpy(&word, bytes + 8 * i, sizeof(word));
+  return word;
+}
+
+#ifndef __OPTIMIZE_SIZE__  // which says of a phone's program, that reads one small file
 // The instruction takes three cycles and one may begin in each: three stripes of the bytes go side
 // by side, and their remainders are put together.
 constexpr int kStripeBytesLog2 = 12;
@@ -128,7 +135,6 @@ uint32_t past_stripe(const StripeTables& tables, uint64_t crc) {
   for (size_t n = 0; n < 4; ++n) result ^= tables[n][(crc >> (8 * n)) & 255];
   return result;
 }
-
 #endif
 
 __attribute__((target(QANAT_CRC_TARGET))) uint32_t words_by_instruction(const uint8_t* bytes,
