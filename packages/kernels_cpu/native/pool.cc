@@ -266,7 +266,7 @@ void register_pool(KernelRegistry& registry) {
   constexpr DTypes kMaxPooled = kWidened | DTypes{DType::kInt8};
   constexpr DTypes kAvgPooled = kFloats | kHalves;
   add_each<PoolKernel<true>>(registry, "MaxPool", "T", kWidened);
-  registry.add<Int8MaxPoolKernel>("MaxPool", {{"T", DType::kInt8}});
+  add_each<Int8MaxPoolKernel>(registry, "MaxPool", "T", {DType::kInt8});
   add_each<MaxPoolGradKernel>(registry, "MaxPoolGrad", "T", kMaxPooled);
   add_each<MaxPoolGradGradKernel>(registry, "MaxPoolGradGrad", "T", kMaxPooled);
   add_each<PoolKernel<false>>(registry, "AvgPool", "T", kAvgPooled);
