@@ -18,6 +18,7 @@ from qanat.core.session_config import SessionConfig
 from qanat.core.target import LocalTarget
 from qanat.mobile_runtime.export import Calibration, export_model, inference_step
 from qanat.mobile_runtime.freeze import Frozen
+from qanat.mobile_runtime.interpreter import probe
 from qanat.mobile_runtime.memory_plan import lower_bound
 from qanat.mobile_runtime.model import Model
 from qanat.models.classifier import images_placeholder, logits_of
@@ -79,6 +80,7 @@ def _run() -> None:
             outputs,
             batch_size=FLAGS.batch_size,
             quantise=calibration,
+            sharing=probe,
         )
         print(f"{FLAGS.output}: {os.path.getsize(FLAGS.output):,} bytes: {_describe(model)}")
         if FLAGS.evaluate:

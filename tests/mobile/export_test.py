@@ -13,6 +13,8 @@ import qanat as qn
 from qanat.core.session_config import SessionConfig
 from qanat.core.target import LocalTarget
 from qanat.mobile_runtime.export import Calibration, export_model, inference_step
+from qanat.mobile_runtime.interpreter import Interpreter, probe
+from qanat.mobile_runtime.model import Model
 from qanat.mobile_runtime.model_file import read_model
 from qanat.models.classifier import images_placeholder, logits_of
 from qanat.models.dataset import Examples, load
@@ -20,6 +22,10 @@ from qanat.models.networks import NETWORKS
 
 STEPS = 150
 BATCH = 500
+ON_INTERPRETER = 300  # images
+
+# Bytes of the arena for one image, by network: in float and in int8.
+ARENAS = {"lenet": (125_440, 31_360), "mlp": (5_184, 3_968)}
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +58,12 @@ class _Trained:
             quantise=quantise,
         )
 
+    def export(self, path: Path, quantise: Calibration | None) -> Model:
+        inputs, outputs = {"images": self.images}, {"classes": self.classes}
+        return export_model(
+            path, self.session, inputs, outputs, quantise=quantise, sharing=probe
+        )
+
 
 def _classes(frozen: Any, test: Examples) -> Any:
     run = LocalTarget(SessionConfig()).compile(frozen.step)[1].run
@@ -81,11 +93,19 @@ def test_classes_in_float_and_in_int8(
         assert accuracies[0] > 0.75
         assert abs(accuracies[1] - accuracies[0]) <= 0.005
         path = tmp_path / "model"
-        inputs, outputs = {"images": trained.images}, {"classes": trained.classes}
-        written = export_model(path, trained.session, inputs, outputs, quantise=calibration)
-        found = read_model(path)
-        assert [node.op for node in found.nodes] == [node.op for node in written.nodes]
-        assert found.arena_bytes == written.arena_bytes > 0
+        for quantise, classes, arena in zip(
+            (None, calibration), (floats, int8s), ARENAS[network], strict=True
+        ):
+            written = trained.export(path, quantise)
+            found = read_model(path)
+            assert [node.op for node in found.nodes] == [node.op for node in written.nodes]
+            assert found.arena_bytes == written.arena_bytes == pytest.approx(arena, rel=0.03)
+            with Interpreter(path) as model:
+                seen = [
+                    model.run({"images": image[np.newaxis]})["classes"][0]
+                    for image in test.images[:ON_INTERPRETER]
+                ]
+            assert np.array_equal(seen, classes[:ON_INTERPRETER])
 
 
 def test_the_program_says_what_is_missing() -> None:
