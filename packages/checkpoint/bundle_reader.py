@@ -22,7 +22,7 @@ from qanat.core.python_kernel import empty
 
 Array = np.ndarray[Any, Any]
 
-_CHUNK_BYTES = 1 << 20  # What is read, and is in the cache when its checksum is taken.
+_CHUNK_BYTES = 1 << 18  # What is read, and is in the cache when its checksum is taken.
 
 
 class BundleReader:
