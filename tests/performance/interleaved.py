@@ -92,7 +92,8 @@ def _seconds(work: Work, calls: int, reports_seconds: bool) -> float:
 def _measure(
     command: list[str], entrants: Mapping[str, Entrant], rounds: int
 ) -> dict[str, list[float]]:
-    """Seconds a call, one number a round, by label; empty where an entrant could not start."""
+    """Seconds a call, one number a round, by label; fewer where an entrant died, none where it could
+    not start."""
     processes = {label: _start([*command, label], e) for label, e in entrants.items()}
     times: dict[str, list[float]] = {label: [] for label in entrants}
     try:
@@ -103,7 +104,10 @@ def _measure(
                     assert process.stdin is not None
                     process.stdin.write("go\n")
                     process.stdin.flush()
-                    times[label].append(float(_answer(process)))
+                    answer = _answer(process)
+                    ready[label] = answer != ""  # else it has died
+                    if ready[label]:
+                        times[label].append(float(answer))
     finally:
         for process in processes.values():
             process.kill()
