@@ -92,8 +92,7 @@ def _seconds(work: Work, calls: int, reports_seconds: bool) -> float:
 def _measure(
     command: list[str], entrants: Mapping[str, Entrant], rounds: int
 ) -> dict[str, list[float]]:
-    """Seconds a call, one number a round, by label; fewer where an entrant died, none where it could
-    not start."""
+    """Seconds a call, one number a round, by label; fewer where an entrant died."""
     processes = {label: _start([*command, label], e) for label, e in entrants.items()}
     times: dict[str, list[float]] = {label: [] for label in entrants}
     try:
