@@ -160,14 +160,18 @@ class Session:
             config: see SessionConfig.
 
         Raises:
+            TypeError: `containers` is no list of names.
             ValueError: the target is this process, whose sessions share nothing.
             OpError: a task does not answer.
         """
-        if containers is not None and not containers:
+        names = [] if containers is None else list(containers)
+        if isinstance(containers, str) or not all(isinstance(name, str) for name in names):
+            raise TypeError(f"containers: expected names in a list, got {describe(containers)}")
+        if containers is not None and not names:
             return
         made = make_target(target, SessionConfig() if config is None else config)
         try:
-            made.reset(containers or ())
+            made.reset(names)
         finally:
             made.close()
 

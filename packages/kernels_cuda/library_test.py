@@ -9,10 +9,11 @@ import pytest
 
 from qanat import kernels_cuda
 from qanat.core.base_ops import constant, identity
-from qanat.core.errors import InvalidArgumentError
+from qanat.core.errors import InvalidArgumentError, UnavailableError
 from qanat.core.graph import Graph, Output, device
 from qanat.core.session import Session
 from qanat.core.session_config import SessionConfig
+from qanat.kernels_cuda import pycuda_driver
 from qanat.kernels_cuda.library import CudaLibrary
 
 
@@ -67,6 +68,34 @@ def test_pycuda_without_the_drivers_library(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(importlib, "import_module", fail)
     reason = "no GPU: CUDA's driver is not installed (libcuda.so.1: cannot open shared object file)"
     assert CudaLibrary().absence() == reason
+
+
+def test_a_gpu_that_another_process_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Device:
+        def __init__(self, index: int) -> None:
+            pass
+
+        @staticmethod
+        def count() -> int:
+            return 1
+
+        def retain_primary_context(self) -> None:
+            raise driver.Error("exclusive (this device is already in use)")
+
+    driver = pycuda(Device=Device)
+    installed(monkeypatch, driver)
+    monkeypatch.setattr(pycuda_driver, "nvrtc", lambda: None)
+    reason = "no GPU can be used (exclusive (this device is already in use))"
+    assert CudaLibrary().absence() == reason
+
+
+def test_a_gpu_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nvrtc() -> None:
+        raise UnavailableError("expected NVRTC, found none")
+
+    installed(monkeypatch, pycuda(Device=type("Device", (), {"count": staticmethod(lambda: 1)})))
+    monkeypatch.setattr(pycuda_driver, "nvrtc", nvrtc)
+    assert CudaLibrary().absence() == "no GPU can be used: expected NVRTC, found none"
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from qanat.kernels_cuda.compiler import Compiler
+from qanat.core.errors import UnavailableError
+from qanat.kernels_cuda.compiler import Compiler, nvrtc
 from qanat.kernels_cuda.driver import Bytes, Dims, OutOfMemory
 
 # CU_STREAM_NON_BLOCKING: the stream does not wait for the default one.
@@ -38,7 +39,13 @@ def drivers() -> "list[PyCudaDriver]":
         raise NoGpu(f"no GPU: CUDA's driver finds none ({_line(error)})") from None
     if not count:
         raise NoGpu("no GPU: CUDA's driver finds none")
-    return [PyCudaDriver(cuda, cuda.Device(index)) for index in range(count)]
+    try:
+        nvrtc()
+        return [PyCudaDriver(cuda, cuda.Device(index)) for index in range(count)]
+    except UnavailableError as error:
+        raise NoGpu(f"no GPU can be used: {_line(error)}") from None
+    except cuda.Error as error:  # it is full, or another process has it for itself
+        raise NoGpu(f"no GPU can be used ({_line(error)})") from None
 
 
 def _line(error: BaseException) -> str:

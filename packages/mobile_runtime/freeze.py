@@ -300,11 +300,29 @@ def _evaluate(op: Operation, inputs: Sequence[Array]) -> list[Array]:
         return list(session.run(list(made.outputs)))
 
 
+def _handle_of(read: Operation) -> Operation:
+    """The variable's own operation, where a read in a branch has its handle through a Switch."""
+    made = read.inputs[0].op
+    while made.op_def.role is Role.SWITCH or made.type == "Identity":
+        made = made.inputs[0].op
+    return made
+
+
+def _plain_read(handle: Operation, read: Operation) -> Output:
+    """A read that runs nothing else: what `read` waits for may be an update."""
+    for user in handle.outputs[0].consumers():
+        if user.type == _READ and not user.control_inputs:
+            return user.outputs[0]
+    message = f"expected a read of {handle.name!r} that waits for nothing, got none"
+    raise _error(FailedPreconditionError, read, message)
+
+
 def _value_of(variables: Variables, read: Operation) -> Array:
     """The value of the variable that an operation reads."""
+    handle = _handle_of(read)
     if isinstance(variables, Session):
-        return np.asarray(variables.run(read.outputs[0]))
-    name = read.inputs[0].op.name
+        return np.asarray(variables.run(_plain_read(handle, read)))
+    name = handle.name
     if not variables.has_tensor(name):
         raise _error(
             FailedPreconditionError, read, f"expected the variable {name!r} in the checkpoint"

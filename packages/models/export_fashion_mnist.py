@@ -14,11 +14,8 @@ from math import prod
 from absl import app, flags
 
 import qanat as qn
-from qanat.core.session_config import SessionConfig
-from qanat.core.target import LocalTarget
-from qanat.mobile_runtime.export import Calibration, export_model, inference_step
-from qanat.mobile_runtime.freeze import Frozen
-from qanat.mobile_runtime.interpreter import probe
+from qanat.mobile_runtime.export import Calibration, export_model
+from qanat.mobile_runtime.interpreter import Interpreter, probe
 from qanat.mobile_runtime.memory_plan import lower_bound
 from qanat.mobile_runtime.model import Model
 from qanat.models.classifier import images_placeholder, logits_of
@@ -27,8 +24,6 @@ from qanat.models.dataset import Examples, load
 from qanat.models.networks import NETWORKS
 
 FLAGS = flags.FLAGS
-
-_BATCH = 100  # of the evaluation
 
 flags.DEFINE_enum("model", "lenet", sorted(NETWORKS), "What was trained.")
 flags.DEFINE_string("checkpoint_dir", None, "Folder whose latest checkpoint is exported.")
@@ -61,7 +56,7 @@ def _describe(model: Model) -> str:
     return (
         f"{len(model.nodes)} nodes ({', '.join(dict.fromkeys(node.op for node in model.nodes))}), "
         f"{constants:,} bytes of constants, an arena of {model.arena_bytes:,} bytes (no plan takes "
-        f"fewer than {lower_bound(model):,}) with {given:,} bytes of input"
+        f"fewer than {lower_bound(model, probe(model)):,}) with {given:,} bytes of input"
     )
 
 
@@ -85,21 +80,18 @@ def _run() -> None:
         print(f"{FLAGS.output}: {os.path.getsize(FLAGS.output):,} bytes: {_describe(model)}")
         if FLAGS.evaluate:
             _, test = load(FLAGS.data_dir)
-            step = inference_step(
-                reader, inputs, {"classes": classes}, batch_size=_BATCH, quantise=calibration
-            )
-            _evaluate(step, test)
+            _evaluate(test)
 
 
-def _evaluate(frozen: Frozen, test: Examples) -> None:
-    """Runs the step by the ordinary executor; the last images, if they fill no batch, are left
-    out."""
-    _, compiled = LocalTarget(SessionConfig()).compile(frozen.step)
+def _evaluate(test: Examples) -> None:
+    """Runs the file as a phone does; the last images, if they fill no batch, are left out."""
     right = seen = 0
-    for batch in test.batches(_BATCH):
-        if len(batch) == _BATCH:
-            right += int((compiled.run([batch.images])[0] == batch.labels).sum())
-            seen += len(batch)
+    with Interpreter(FLAGS.output) as model:
+        for batch in test.batches(FLAGS.batch_size):
+            if len(batch) == FLAGS.batch_size:
+                classes = model.run({"images": batch.images})["classes"]
+                right += int((classes == batch.labels).sum())
+                seen += len(batch)
     print(f"test accuracy {right / max(seen, 1):.2%} on {seen:,} images")
 
 

@@ -330,6 +330,11 @@ def test_what_tasks_hold_is_forgotten_by_container(
                 assert session.run(variable) == 1.0
 
 
+def test_containers_are_a_list_of_names() -> None:
+    with pytest.raises(TypeError, match="containers: expected names in a list, got 'kept'"):
+        qn.Session.reset("grpc://127.0.0.1:1", "kept")  # type: ignore[arg-type]
+
+
 def test_a_reset_of_this_process_is_an_error() -> None:
     with pytest.raises(ValueError, match="of a cluster, got ''"):
         qn.Session.reset("")

@@ -46,6 +46,33 @@ def test_a_branch_with_a_constant_predicate_is_the_branch(session: Any) -> None:
     np.testing.assert_array_equal(values[1], [[3, 6, 9, 12]])
 
 
+@pytest.mark.parametrize("from_file", [False, True])
+def test_a_variable_in_a_branch_with_a_constant_predicate(
+    session: Any, tmp_path: Any, from_file: bool
+) -> None:
+    x = qn.placeholder(qn.float32, [None], name="x")
+    training = qn.placeholder(qn.bool, [])
+    v, w = qn.Variable(2.0, name="v"), qn.Variable(3.0, name="w")
+    y = qn.cond(training, lambda: x * v, lambda: x * w)
+    session.run(qn.global_variables_initializer())
+    variables = session
+    if from_file:
+        prefix = qn.train.Saver().save(session, str(tmp_path / "model"))
+        variables = qn.train.load_checkpoint(prefix)
+    frozen = freeze(variables, {"x": x}, {"y": y}, batch_size=2, fixed={training: False})
+    np.testing.assert_array_equal(run(frozen, [1.0, 2.0])[0], [3, 6])
+
+
+def test_freezing_updates_nothing(session: Any) -> None:
+    x = qn.placeholder(qn.float32, [], name="x")
+    v = qn.Variable(2.0)
+    updated = v.assign_add(1.0)
+    session.run(v.initializer)
+    frozen = freeze(session, {"x": x}, {"y": x * updated})
+    np.testing.assert_array_equal(run(frozen, 5.0)[0], 10)
+    assert session.run(v) == 2.0
+
+
 def test_branches_that_a_run_decides_and_loops_are_refused(session: Any) -> None:
     x = qn.placeholder(qn.float32, [None, 4], name="x")
     here = __file__.rpartition("/")[2]

@@ -88,7 +88,8 @@ def _(
     handles, values = inputs[:H], inputs[H:]
     code = _translate(program)
     with ExitStack() as locks:
-        for variable in sorted(handles, key=lambda variable: variable.name):
+        # Two handles may be of one variable.
+        for variable in sorted(set(handles), key=id):
             locks.enter_context(variable.lock)
         arrays = [_array(name, handles, values, shape) for name in code.names]
         outputs = {

@@ -13,6 +13,7 @@ TILE = 64  # kTile of cu/product.cuh
 # What one block sums at least, before the depth is shared among more.
 _GRAIN = 256
 _MOST = 2**31
+_MOST_TILES = 65_535  # of a grid in its second direction
 
 
 @cuda_kernel("MatMul", T=FLOATS)
@@ -78,6 +79,10 @@ def product(
     if max(extent) >= _MOST:
         raise UnimplementedError(f"expected sizes below 2^31 on a GPU, got {list(extent)}")
     tiles = (-(-rows // TILE), -(-columns // TILE))
+    if tiles[1] > _MOST_TILES:
+        raise UnimplementedError(
+            f"expected at most {_MOST_TILES * TILE} columns on a GPU, got {columns}"
+        )
     splits = _splits(run, tiles[0] * tiles[1], depth) if may_split else 1
     out = run.gpu.empty((splits, rows, columns), dtype)
     shape = struct.pack("<4q", rows, columns, depth, splits)
