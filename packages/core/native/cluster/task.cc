@@ -274,6 +274,8 @@ Message Task::run_part(const void* starter, Message frame, Executable* executabl
   if (status.ok()) {
     steps_.finish(frame.step);
   } else {
+    // The client is told by the reply, which it knows the sender of; to others this is news.
+    status.message += " (on " + name_ + ")";
     abort(frame.step, status);
   }
   return reply;

@@ -36,13 +36,10 @@ void TaskRendezvous::receive(const TransferKey& key, Waiter* waiter) {
   frame.type = MessageType::kReceive;
   frame.step = step_;
   frame.body = key.str();
-  auto take = [waiter, peer = connection->peer()](const Status& status, Message* reply) {
-    if (status.ok()) return waiter->wake({}, reply->tokens);
-    Status failure = status;
-    if (reply != nullptr) failure.message += " (on " + peer + ")";  // else it names the task
-    waiter->wake(failure, {});
-  };
-  connection->call(std::move(frame), waiter, std::move(take));
+  connection->call(std::move(frame), waiter, [waiter](const Status& status, Message* reply) {
+    if (!status.ok()) return waiter->wake(status, {});
+    waiter->wake({}, reply->tokens);
+  });
 }
 
 void TaskRendezvous::cancel(Waiter* waiter, const Status& status) {
