@@ -15,7 +15,7 @@ constexpr int kMaxValues = 64;
 class FusedElementwiseKernel final : public Kernel {
  public:
   explicit FusedElementwiseKernel(KernelInit& init)
-      : num_handles_(static_cast<int>(init.int_attr("H"))),
+      : num_handles_(handles_of(init)),
         num_values_(init.num_inputs() - num_handles_),
         num_outputs_(init.num_outputs()),
         dtype_(init.type_attr("T")),
@@ -31,6 +31,10 @@ class FusedElementwiseKernel final : public Kernel {
         init.invalid("expected other dtypes than %s of input %d", dtype_name(init.input_dtype(i)),
                      i);
       }
+    }
+    if (num_outputs_ == 1 && init.output_dtype(0) != dtype_) {
+      init.invalid("expected an output of %s, got one of %s", dtype_name(dtype_),
+                   dtype_name(init.output_dtype(0)));
     }
     if (init.failed()) return;
     if (!program_.parse(init.string_attr("program"), dtype_, num_values_, num_handles_,
@@ -59,6 +63,12 @@ class FusedElementwiseKernel final : public Kernel {
   }
 
  private:
+  // More than there may be, where the attribute does not fit.
+  static int handles_of(KernelInit& init) {
+    const int64_t handles = init.int_attr("H");
+    return handles < 0 || handles > kMaxHandles ? kMaxHandles + 1 : static_cast<int>(handles);
+  }
+
   bool check_values(KernelContext& context) const {
     for (int i = 0; i < num_values_; ++i) {
       const TensorView& value = context.input(num_handles_ + i);

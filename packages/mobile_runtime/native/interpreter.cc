@@ -112,7 +112,8 @@ bool Interpreter::find_kernels(const LoadOptions& options, Failure& failure) {
 bool Interpreter::build_kernels(Failure& failure) {
   size_t bytes = 0;
   for (uint32_t i = 0; i < program_.file.num_nodes(); ++i) {
-    bytes += program_.nodes[i].size + program_.nodes[i].align;
+    const size_t node = program_.nodes[i].size + program_.nodes[i].align;
+    if (__builtin_add_overflow(bytes, node, &bytes)) return exhausted(failure);
   }
   char* place = memory_.array<char>(bytes);
   if (place == nullptr) return exhausted(failure);

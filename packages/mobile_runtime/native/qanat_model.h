@@ -13,7 +13,8 @@
  * A function that can fail returns 0, or the number of a gRPC status code; it then writes why to
  * `message`, which holds QANAT_MESSAGE_BYTES or is null. Whatever a file holds, the worst is such a
  * code: 3 (invalid argument: also a kernel that refuses its node), 5 (not found), 8 (no memory), 12
- * (a newer version, or no kernel), 15 (data loss).
+ * (a newer version, or no kernel), 13 (a kernel wants an output that its node lacks), 15 (data
+ * loss). A file may ask for as much memory as there is: give a limit where it is not trusted.
  *
  * Memory is allocated by opening alone. Different models may be used on different threads; one
  * model is used by one thread at a time.

@@ -53,6 +53,10 @@ class Gift final : public Waiter {
   StepTable& steps_;
 };
 
+Status client_is_gone() {
+  return error(StatusCode::kAborted, "the client that ran the step is gone");
+}
+
 }  // namespace
 
 Status greet(const std::shared_ptr<Connection>& connection, uint64_t incarnation, uint64_t session,
@@ -239,18 +243,21 @@ void Task::run(const std::shared_ptr<Connection>& connection, Message frame) {
                                                     ", got one of a session that has ended")));
   }
   if (is_brief(executable->plan())) {
-    return connection->send(run_part(connection.get(), std::move(frame), executable.get()));
+    return connection->send(run_part(connection, std::move(frame), executable.get()));
   }
   auto shared = std::make_shared<Message>(std::move(frame));
   threads_.run([this, connection, shared, executable = std::move(executable)] {
-    connection->send(run_part(connection.get(), std::move(*shared), executable.get()));
+    connection->send(run_part(connection, std::move(*shared), executable.get()));
   });
 }
 
-Message Task::run_part(const void* starter, Message frame, Executable* executable) {
+Message Task::run_part(const std::shared_ptr<Connection>& client, Message frame,
+                       Executable* executable) {
   Status status;
-  StepTable::EntryPtr entry = steps_.start(frame.step, starter, nullptr, &status);
+  StepTable::EntryPtr entry = steps_.start(frame.step, client.get(), nullptr, &status);
   if (entry == nullptr) return reply_to(frame.call, status);
+  // It may have closed while closed() could not find the step yet.
+  if (!client->is_open()) abort(frame.step, client_is_gone());
   auto* rendezvous = new TaskRendezvous(this, frame.step, entry);
   Message reply;
   {
@@ -303,8 +310,7 @@ void Task::closed(const std::shared_ptr<Connection>& connection) {
     }
     callers_.erase(connection.get());
   }
-  const Status gone = error(StatusCode::kAborted, "the client that ran the step is gone");
-  for (uint64_t step : steps_.started_by(connection.get())) abort(step, gone);
+  for (uint64_t step : steps_.started_by(connection.get())) abort(step, client_is_gone());
   if (session != 0) drop(session);
 }
 

@@ -65,7 +65,8 @@ class Task final : public ConnectionHandler, public std::enable_shared_from_this
 
   void hello(const std::shared_ptr<Connection>& connection, const Message& frame);
   void run(const std::shared_ptr<Connection>& connection, Message frame);
-  Message run_part(const void* starter, Message frame, Executable* executable);
+  Message run_part(const std::shared_ptr<Connection>& client, Message frame,
+                   Executable* executable);
   void give(const std::shared_ptr<Connection>& connection, const Message& frame);
 
   const std::string name_;
