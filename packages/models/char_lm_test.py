@@ -10,9 +10,8 @@ import pytest
 from absl import flags
 from absl.testing import flagsaver
 
-from qanat.checkpoint import latest_checkpoint
-from qanat.checkpoint.bundle_reader import BundleReader
 from qanat.models import char_lm
+from qanat.models.saved_weights import same, weights
 from qanat.summary import summary_iterator
 
 Array = np.ndarray[Any, Any]
@@ -39,18 +38,6 @@ def data_file(tmp_path_factory: pytest.TempPathFactory) -> str:
 def run(*arguments: str) -> None:
     with flagsaver.flagsaver():
         char_lm.main(flags.FLAGS(["char_lm", *arguments]))
-
-
-def weights(checkpoint_dir: Path) -> dict[str, Array]:
-    path = latest_checkpoint(str(checkpoint_dir))
-    assert path is not None
-    reader = BundleReader(path)
-    return {name: reader.read(name) for name in reader.names()}
-
-
-def same(a: dict[str, Array], b: dict[str, Array]) -> bool:
-    assert a.keys() == b.keys()
-    return all(a[name].tobytes() == b[name].tobytes() for name in a)
 
 
 def perplexities(shown: str) -> list[float]:

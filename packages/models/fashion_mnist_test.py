@@ -9,9 +9,8 @@ import pytest
 from absl import flags
 from absl.testing import flagsaver
 
-from qanat.checkpoint import latest_checkpoint
-from qanat.checkpoint.bundle_reader import BundleReader
 from qanat.models import fashion_mnist, synthetic
+from qanat.models.saved_weights import same, weights
 from qanat.summary import summary_iterator
 
 Array = np.ndarray[Any, Any]
@@ -27,18 +26,6 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> str:
 def run(*arguments: str) -> None:
     with flagsaver.flagsaver():
         fashion_mnist.main(flags.FLAGS(["fashion_mnist", *arguments]))
-
-
-def weights(checkpoint_dir: Path) -> dict[str, Array]:
-    path = latest_checkpoint(str(checkpoint_dir))
-    assert path is not None
-    reader = BundleReader(path)
-    return {name: reader.read(name) for name in reader.names()}
-
-
-def same(a: dict[str, Array], b: dict[str, Array]) -> bool:
-    assert a.keys() == b.keys()
-    return all(a[name].tobytes() == b[name].tobytes() for name in a)
 
 
 SMALL = (
