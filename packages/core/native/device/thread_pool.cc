@@ -97,12 +97,13 @@ int ThreadPool::open_job(Body body, void* arg, uint32_t limit, std::atomic<uint6
   return index;
 }
 
+// Bodies that still run may raise the limit (Offer::add), so while they are waited for the next
+// chunk is one that no limit reaches.
 void ThreadPool::close_job(int index, std::atomic<uint64_t>* list) {
   Job& job = jobs_[index];
   list->fetch_and(~(uint64_t{1} << index), std::memory_order_relaxed);
-  job.limit.store(0, std::memory_order_relaxed);  // before claim changes: nobody claims of the next
   const uint64_t next_job = ((job.claim.load(std::memory_order_relaxed) >> 32) + 1) << 32;
-  const uint32_t claimed = static_cast<uint32_t>(job.claim.exchange(next_job));
+  const uint32_t claimed = static_cast<uint32_t>(job.claim.exchange(next_job | UINT32_MAX));
   for (int spins = 0; job.done.load(std::memory_order_acquire) != claimed; ++spins) {
     if (spins < kWaitSpins) {
       spin_pause();
@@ -112,6 +113,8 @@ void ThreadPool::close_job(int index, std::atomic<uint64_t>* list) {
     const uint32_t done = job.done.load();
     if (done != claimed) futex_wait(&job.done, done);
   }
+  job.limit.store(0, std::memory_order_relaxed);  // before claim changes: nobody claims of the next
+  job.claim.store(next_job, std::memory_order_release);
   free_.fetch_or(uint64_t{1} << index, std::memory_order_release);
 }
 

@@ -128,6 +128,40 @@ TEST(an_offer_is_taken_by_workers_and_closed_for_good) {
   }
 }
 
+// A body may add tickets after the holder began to close: nobody takes those, close() still ends,
+// and the place is as new for the next job.
+TEST(tickets_added_while_an_offer_closes_are_taken_by_nobody) {
+  ThreadPool pool(4);
+  for (int round = 0; round < 2000; ++round) {
+    struct Shared {
+      std::atomic<ThreadPool::Offer*> offer{nullptr};
+      std::atomic<int> running{0};
+      std::atomic<bool> closing{false};
+      std::atomic<bool> closed{false};
+    } shared;
+    ThreadPool::Offer offer(
+        &pool,
+        [](void* arg, int64_t) {
+          auto* state = static_cast<Shared*>(arg);
+          CHECK(!state->closed.load());
+          state->running.fetch_add(1);
+          while (!state->closing.load()) std::this_thread::yield();
+          for (int i = 0; i < 50; ++i) state->offer.load()->add(1);
+        },
+        &shared);
+    shared.offer.store(&offer);
+    offer.open();
+    offer.add(2);
+    while (shared.running.load() == 0) std::this_thread::yield();
+    shared.closing.store(true);
+    offer.close();
+    shared.closed.store(true);
+    std::atomic<int> chunks{0};
+    pool.for_each(8, [&](int64_t) { chunks.fetch_add(1); });
+    CHECK_EQ(chunks.load(), 8);
+  }
+}
+
 TEST(a_waiting_thread_helps_and_is_woken) {
   ThreadPool pool(2);
   std::atomic<bool> done{false};
