@@ -13,6 +13,7 @@ namespace {
 constexpr uint32_t kMagic = 0x314e4151;  // "QAN1"
 constexpr uint32_t kMaxBody = 16 << 20;
 constexpr uint32_t kMaxTokens = 1 << 16;
+constexpr size_t kMaxStatusMessage = 1 << 20;
 constexpr size_t kBufferBytes = 64 << 10;
 constexpr size_t kPartsAtOnce = 64;
 
@@ -60,7 +61,21 @@ bool decode_strings(std::string_view text, const TensorView& view) {
 void BodyWriter::status(const Status& value) {
   number(static_cast<uint64_t>(value.code));
   number(static_cast<uint64_t>(static_cast<int64_t>(value.node)));
-  text(value.message);
+  text(std::string_view(value.message).substr(0, kMaxStatusMessage));
+}
+
+Status check_size(const Message& frame) {
+  if (frame.tokens.size() > kMaxTokens) {
+    return error(StatusCode::kResourceExhausted,
+                 format("expected at most %u values to or from a task at once, got %zu", kMaxTokens,
+                        frame.tokens.size()));
+  }
+  if (frame.body.size() > kMaxBody) {
+    return error(StatusCode::kResourceExhausted,
+                 format("expected a message of at most %u bytes without its tensors, got %zu",
+                        kMaxBody, frame.body.size()));
+  }
+  return {};
 }
 
 std::string_view BodyReader::take(uint64_t size) {

@@ -33,6 +33,10 @@ struct Message {
   std::vector<Token> tokens;
 };
 
+// Whether a frame can be sent: neither its body nor the number of its tokens is beyond what readers
+// take.
+Status check_size(const Message& frame);
+
 // The parts of a body, one after the other.
 class BodyWriter {
  public:
@@ -45,6 +49,7 @@ class BodyWriter {
     number(value.size());
     body_.append(value);
   }
+  // A message beyond a mebibyte is cut.
   void status(const Status& value);
 
  private:

@@ -15,6 +15,10 @@ StepTable::EntryPtr StepTable::find_locked(uint64_t step, Status* aborted) {
     *aborted = over->second;
     return nullptr;
   }
+  if (!closed_.ok()) {
+    *aborted = closed_;
+    return nullptr;
+  }
   EntryPtr& entry = steps_[step];
   if (entry == nullptr) entry = std::make_shared<StepEntry>();
   return entry;
@@ -91,10 +95,11 @@ std::vector<uint64_t> StepTable::started_by(const void* starter) {
   return started;
 }
 
-void StepTable::abort_all(const Status& status) {
+void StepTable::close(const Status& status) {
   std::vector<uint64_t> all;
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    closed_ = status;
     for (const auto& [step, entry] : steps_) all.push_back(step);
   }
   for (uint64_t step : all) abort(step, status);

@@ -43,7 +43,8 @@ class StepTable {
   bool abort(uint64_t step, const Status& status);
   // What a connection has started and what still runs here.
   std::vector<uint64_t> started_by(const void* starter);
-  void abort_all(const Status& status);
+  // Ends all, and those that are heard of later.
+  void close(const Status& status);
 
   size_t size();
 
@@ -55,6 +56,7 @@ class StepTable {
   std::unordered_map<uint64_t, EntryPtr> steps_;
   std::unordered_map<uint64_t, Status> aborted_;
   std::deque<uint64_t> aborted_order_;
+  Status closed_;
 };
 
 }  // namespace qanat

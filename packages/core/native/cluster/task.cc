@@ -122,7 +122,7 @@ void Task::close(const Status& status) {
     peers_.clear();
     executables.swap(executables_);
   }
-  steps_.abort_all(status);
+  steps_.close(status);
   for (const auto& connection : connections) connection->close(status);
 }
 
@@ -275,6 +275,8 @@ Message Task::run_part(const std::shared_ptr<Connection>& client, Message frame,
     reply = reply_to(frame.call, status);
     if (status.ok()) {
       for (Tensor& result : step->results()) reply.tokens.push_back({std::move(result), false});
+      status = check_size(reply);
+      if (!status.ok()) reply = reply_to(frame.call, status);
     }
   }
   rendezvous->unref();
@@ -289,10 +291,6 @@ Message Task::run_part(const std::shared_ptr<Connection>& client, Message frame,
 }
 
 void Task::give(const std::shared_ptr<Connection>& connection, const Message& frame) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (is_closed_) return;
-  }
   Status aborted;
   StepTable::EntryPtr entry = steps_.find(frame.step, &aborted);
   if (entry == nullptr) return connection->send(reply_to(frame.call, aborted));

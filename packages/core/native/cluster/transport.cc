@@ -46,8 +46,12 @@ bool Connection::is_open() {
 void Connection::send(Message frame) {
   OutgoingFrame outgoing(std::move(frame));
   std::lock_guard<std::mutex> lock(write_mutex_);
+  if (!takes_frames_) return;
   if (queue_.empty()) {
-    if (!outgoing.write(socket_)) return close(error(StatusCode::kUnavailable, "it broke off"));
+    if (!outgoing.write(socket_)) {
+      takes_frames_ = false;
+      return close(error(StatusCode::kUnavailable, "it broke off"));
+    }
     if (outgoing.done()) return;
     transport_.watch(socket_, true, false);
   }
@@ -55,16 +59,16 @@ void Connection::send(Message frame) {
 }
 
 void Connection::call(Message frame, const void* owner, Reply reply) {
-  Status closed;
-  {
+  Status problem = check_size(frame);
+  if (problem.ok()) {
     std::lock_guard<std::mutex> lock(mutex_);
-    closed = closed_;
-    if (closed.ok()) {
+    problem = closed_;
+    if (problem.ok()) {
       frame.call = ++last_call_;
       calls_.emplace(frame.call, Call{owner, std::move(reply)});
     }
   }
-  if (!closed.ok()) return reply(closed, nullptr);
+  if (!problem.ok()) return reply(problem, nullptr);
   send(std::move(frame));
 }
 
@@ -142,10 +146,18 @@ void Connection::dispatch(Message frame) {
         &frame);
 }
 
+void Connection::drop_frames() {
+  std::deque<OutgoingFrame> dropped;  // their values are freed without the lock
+  std::lock_guard<std::mutex> lock(write_mutex_);
+  takes_frames_ = false;
+  dropped.swap(queue_);
+}
+
 void Connection::writable() {
   std::lock_guard<std::mutex> lock(write_mutex_);
   while (!queue_.empty()) {
     if (!queue_.front().write(socket_)) {
+      takes_frames_ = false;
       queue_.clear();
       close(error(StatusCode::kUnavailable, "it broke off"));
     } else if (!queue_.front().done()) {
@@ -175,11 +187,14 @@ void Transport::watch(int socket, bool for_writing, bool added) {
 
 std::shared_ptr<Connection> Transport::add(int socket, std::string peer,
                                            std::weak_ptr<ConnectionHandler> handler) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return add_locked(socket, std::move(peer), std::move(handler));
+}
+
+std::shared_ptr<Connection> Transport::add_locked(int socket, std::string peer,
+                                                  std::weak_ptr<ConnectionHandler> handler) {
   auto connection = std::make_shared<Connection>(this, socket, std::move(peer), std::move(handler));
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    connections_[socket] = connection;
-  }
+  connections_[socket] = connection;
   watch(socket, false, true);
   return connection;
 }
@@ -210,28 +225,24 @@ void Transport::run() {
 
 void Transport::serve(int socket, uint32_t events) {
   std::shared_ptr<Connection> connection;
-  std::weak_ptr<ConnectionHandler> handler;
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    auto listener = listeners_.find(socket);
+    if (listener != listeners_.end()) return accept_all(socket, listener->second);
     auto found = connections_.find(socket);
-    if (found != connections_.end()) {
-      connection = found->second;
-    } else {
-      auto listener = listeners_.find(socket);
-      if (listener == listeners_.end()) return;
-      handler = listener->second;
-    }
+    if (found == connections_.end()) return;
+    connection = found->second;
   }
-  if (connection == nullptr) return accept_all(socket, handler);
   if ((events & EPOLLOUT) != 0) connection->writable();
   if ((events & ~static_cast<uint32_t>(EPOLLOUT)) != 0) connection->readable();
 }
 
+// Under the lock, so that the listener's number is not another socket's meanwhile.
 void Transport::accept_all(int listener, const std::weak_ptr<ConnectionHandler>& handler) {
   while (true) {
     const int socket = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (socket >= 0) {
-      add(socket, "a task that has connected", handler);
+      add_locked(socket, "a task that has connected", handler);
     } else if (errno != EINTR) {
       return;
     }
@@ -245,6 +256,7 @@ void Transport::remove(const std::shared_ptr<Connection>& connection) {
     std::lock_guard<std::mutex> lock(mutex_);
     connections_.erase(connection->socket_);
   }
+  connection->drop_frames();
   connection->fail_calls();
   if (auto handler = connection->handler_.lock()) handler->closed(connection);
 }

@@ -51,7 +51,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Drops the frame where the connection is closed.
   void send(Message frame);
-  // Sends a frame that is replied to. `owner` is whom forget() forgets.
+  // Sends a frame that is replied to, or replies itself why it cannot be sent. `owner` is whom
+  // forget() forgets.
   void call(Message frame, const void* owner, Reply reply);
   // The calls of an owner are not replied to any more; false where there is none: its reply is
   // being given, or was.
@@ -71,6 +72,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void writable();
   void dispatch(Message frame);
   void fail_calls();
+  void drop_frames();
 
   Transport& transport_;
   const int socket_;
@@ -78,8 +80,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::weak_ptr<ConnectionHandler> handler_;
   FrameReader reader_;  // the transport's thread alone
 
-  std::mutex write_mutex_;  // guards queue_
+  std::mutex write_mutex_;  // guards all below up to mutex_
   std::deque<OutgoingFrame> queue_;
+  bool takes_frames_ = true;
 
   std::mutex mutex_;  // guards all below
   std::unordered_map<uint64_t, Call> calls_;
@@ -106,6 +109,9 @@ class Transport {
 
   void run();
   void serve(int socket, uint32_t events);
+  // These two under mutex_.
+  std::shared_ptr<Connection> add_locked(int socket, std::string peer,
+                                         std::weak_ptr<ConnectionHandler> handler);
   void accept_all(int listener, const std::weak_ptr<ConnectionHandler>& handler);
   void watch(int socket, bool for_writing, bool added);
   void remove(const std::shared_ptr<Connection>& connection);
