@@ -1,4 +1,4 @@
-"""qanat_model_program: the interpreter with exactly the kernels that one model needs."""
+"""qanat_model_program: the interpreter for a phone, with exactly the kernels that one model needs."""
 
 # What makes a program small beside the selection. One thread makes the statics.
 _COPTS = [
@@ -25,10 +25,10 @@ def _define(name, selected):
 def _phone_impl(settings, attr):
     return {
         "//command_line_option:compilation_mode": "opt",
-        "//command_line_option:copt": _COPTS + [
+        "//command_line_option:copt": _COPTS + ([
             _define("QANAT_SELECTED_OPS", attr.ops),
             _define("QANAT_SELECTED_DTYPES", [_camel(dtype) for dtype in attr.dtypes]),
-        ],
+        ] if attr.ops else []),
         "//command_line_option:linkopt": _LINKOPTS,
         "//command_line_option:platforms": [str(attr.platform)],
     }
@@ -54,8 +54,8 @@ def _impl(ctx):
 _model_program = rule(
     implementation = _impl,
     attrs = {
-        "dtypes": attr.string_list(mandatory = True),
-        "ops": attr.string_list(mandatory = True),
+        "dtypes": attr.string_list(),
+        "ops": attr.string_list(),
         "platform": attr.label(mandatory = True),
         "program": attr.label(cfg = _phone, mandatory = True),
         "_allowlist_function_transition": attr.label(
@@ -67,14 +67,14 @@ _model_program = rule(
 def qanat_model_program(
         name,
         platform,
-        ops,
-        dtypes,
+        ops = [],
+        dtypes = [],
         program = "//packages/mobile_runtime/native:run_model",
         **kwargs):
     """NAME: `program` for a platform, optimised, static and stripped, whatever else is built; and
     NAME.selection, which says what it was selected by.
 
-    `ops` and `dtypes` are what qanat.mobile_runtime.selection says of the model. Other models are refused
+    `ops` and `dtypes` are what qanat.mobile_runtime.selection says of the model; without, all kernels are in it. Other models are refused
     by an error that names the op. On x86-64 all instruction sets stay in the program, so this is for phones.
     """
     _model_program(

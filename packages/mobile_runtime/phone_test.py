@@ -3,9 +3,6 @@
 The budgets stand here and nowhere else.
 """
 
-import shutil
-import struct
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ import pytest
 from qanat.core import dtypes
 from qanat.core.base_ops import constant, placeholder
 from qanat.core.graph import Graph
+from qanat.mobile_runtime.emulated import emulator, run_model
 from qanat.mobile_runtime.interpreter import Interpreter
 from qanat.mobile_runtime.model import Model
 from qanat.mobile_runtime.model_file import write_model
@@ -26,7 +24,6 @@ Array = np.ndarray[Any, Any]
 
 # The interpreter with LeNet's kernels, static and stripped, in bytes.
 BUDGETS = {"aarch64": 120_000, "armv7": 140_000}
-EMULATORS = {"aarch64": "qemu-aarch64-static", "armv7": "qemu-arm-static"}
 
 IMAGES = 48
 
@@ -54,11 +51,6 @@ def lenet() -> Model:
         return lower({"images": images}, {"logits": logits})
 
 
-def idx(array: Array) -> bytes:
-    """An IDX file of uint8."""
-    return struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape) + array.tobytes()
-
-
 @pytest.mark.parametrize("phone", BUDGETS)
 def test_a_program_keeps_its_budget(phone: str) -> None:
     contents = program(phone).read_bytes()
@@ -76,11 +68,14 @@ def test_a_program_has_the_kernels_of_its_model(phone: str) -> None:
     assert said == f"ops {' '.join(ops)}\ndtypes {' '.join(types)}\n"
 
 
+def needs_emulator(phone: str) -> None:
+    if emulator(phone) is None:
+        pytest.skip("no emulator: install qemu-user-static")
+
+
 @pytest.mark.parametrize("phone", BUDGETS)
 def test_a_phone_sees_what_this_machine_sees(phone: str, tmp_path: Path) -> None:
-    emulator = shutil.which(EMULATORS[phone])
-    if emulator is None:
-        pytest.skip(f"no {EMULATORS[phone]}: install qemu-user-static")
+    needs_emulator(phone)
     images = np.random.default_rng(1).integers(0, 256, (IMAGES, 28, 28)).astype(np.uint8)
     write_model(tmp_path / "model", lenet())
     with Interpreter(tmp_path / "model") as model:
@@ -91,34 +86,19 @@ def test_a_phone_sees_what_this_machine_sees(phone: str, tmp_path: Path) -> None
     expected = [int(np.argmax(scores)) for scores in logits]
     labels = np.array(expected, np.uint8)
     labels[:12] = (labels[:12] + 1) % 10
-    (tmp_path / "images").write_bytes(idx(images))
-    (tmp_path / "labels").write_bytes(idx(labels))
-    files = [f"--{name}={tmp_path / name}" for name in ("images", "labels", "predictions")]
-    done = subprocess.run(
-        [emulator, program(phone), tmp_path / "model", *files],
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stderr
+    run = run_model(phone, program(phone), tmp_path / "model", images, labels)
+    assert run.status == 0, run.errors
     assert len(set(expected)) > 1
-    assert [int(line) for line in (tmp_path / "predictions").read_text().split()] == expected
-    assert "accuracy: 75.00 %" in done.stdout
+    assert run.classes.tolist() == expected
+    assert "accuracy: 75.00 %" in run.output
 
 
 def test_a_model_of_other_ops_is_refused_by_name(tmp_path: Path) -> None:
-    emulator = shutil.which(EMULATORS["aarch64"])
-    if emulator is None:
-        pytest.skip(f"no {EMULATORS['aarch64']}: install qemu-user-static")
+    needs_emulator("aarch64")
     with Graph().as_default():
         x = placeholder(dtypes.float32, [1, 4])
         write_model(tmp_path / "model", lower({"x": x}, {"y": nn.softmax(x)}))
-    (tmp_path / "images").write_bytes(idx(np.zeros((2, 4), np.uint8)))
-    done = subprocess.run(
-        [emulator, program("aarch64"), tmp_path / "model", f"--images={tmp_path / 'images'}"],
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 1
-    assert "[Softmax] expected a kernel" in done.stderr
+    images, labels = np.zeros((2, 4), np.uint8), np.zeros(2, np.uint8)
+    run = run_model("aarch64", program("aarch64"), tmp_path / "model", images, labels)
+    assert run.status == 1
+    assert "[Softmax] expected a kernel" in run.errors

@@ -10,10 +10,8 @@ import pytest
 
 import qanat as qn
 from qanat.models import synthetic
-from tests.faults.job import Job, Task, checkpoints, eventually
+from tests.faults.job import AT_ONCE_S, Job, Task, checkpoints, eventually
 
-# An error takes a few milliseconds; the rest is for a machine that is busy with other things.
-AT_ONCE_S = 3.0
 LEARNED = 90.0  # percent
 
 

@@ -13,6 +13,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+# Within which a task's end is told elsewhere. It takes some tens of milliseconds, most of it to
+# print an exception.
+AT_ONCE_S: Final = 1.0
 _START_S: Final = 120.0  # of several processes at once, on a machine that has other things to do
 _ACCURACY: Final = re.compile(r"test accuracy ([\d.]+)%")
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 import qanat as qn
-from tests.faults.job import Task, free_addresses
+from tests.faults.job import AT_ONCE_S, Task, free_addresses
 
-AT_ONCE_S = 3.0
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 
 _SERVE = """

@@ -12,16 +12,14 @@ import pytest
 import qanat as qn
 from qanat.core.session_config import SessionConfig
 from qanat.core.target import LocalTarget
-from qanat.mobile_runtime.export import Calibration, export_model, inference_step
-from qanat.mobile_runtime.interpreter import Interpreter, probe
-from qanat.mobile_runtime.model import Model
+from qanat.mobile_runtime.export import Calibration
+from qanat.mobile_runtime.interpreter import Interpreter
 from qanat.mobile_runtime.model_file import read_model
-from qanat.models.classifier import images_placeholder, logits_of
 from qanat.models.dataset import Examples, load
 from qanat.models.networks import NETWORKS
+from tests.mobile.trained import BATCH, Trained
 
 STEPS = 150
-BATCH = 500
 ON_INTERPRETER = 300  # images
 
 # Bytes of the arena for one image, by network: in float and in int8.
@@ -31,38 +29,6 @@ ARENAS = {"lenet": (125_440, 31_360), "mlp": (5_184, 3_968)}
 @pytest.fixture(scope="module")
 def data() -> tuple[Examples, Examples]:
     return load(None)
-
-
-class _Trained:
-    """A network after a few steps of training, and its graph."""
-
-    def __init__(self, network: str, training: Examples) -> None:
-        self.images = images_placeholder()
-        labels = qn.placeholder(qn.int32, [None])
-        logits = logits_of(NETWORKS[network], self.images)
-        self.classes = qn.argmax(logits, 1, output_type=qn.int32)
-        loss = qn.losses.sparse_softmax_cross_entropy(labels, logits)
-        train = qn.train.AdamOptimizer(0.001).minimize(loss)
-        self.session = qn.Session()
-        self.session.run(qn.global_variables_initializer())
-        batches = training.shuffled_batches(64, seed=1, epoch=0)
-        for _, batch in zip(range(STEPS), batches, strict=False):
-            self.session.run(train, {self.images: batch.images, labels: batch.labels})
-
-    def step(self, quantise: Calibration | None) -> Any:
-        return inference_step(
-            self.session,
-            {"images": self.images},
-            {"classes": self.classes},
-            batch_size=BATCH,
-            quantise=quantise,
-        )
-
-    def export(self, path: Path, quantise: Calibration | None) -> Model:
-        inputs, outputs = {"images": self.images}, {"classes": self.classes}
-        return export_model(
-            path, self.session, inputs, outputs, quantise=quantise, sharing=probe
-        )
 
 
 def _classes(frozen: Any, test: Examples) -> Any:
@@ -77,13 +43,8 @@ def test_classes_in_float_and_in_int8(
     training, test = data
     with qn.Graph().as_default():
         qn.set_random_seed(1)
-        trained = _Trained(network, training)
-        expected = np.concatenate(
-            [
-                trained.session.run(trained.classes, {trained.images: batch.images})
-                for batch in test.batches(BATCH)
-            ]
-        )
+        trained = Trained(network, training, STEPS)
+        expected = trained.classify(test)
         floats = _classes(trained.step(None), test)
         assert np.mean(floats == expected) >= 0.9995
         calibration = Calibration({"images": training.images[:BATCH]})

@@ -71,6 +71,18 @@ TEST(a_model_computes_what_its_nodes_say) {
   CHECK_NEAR(p[2], std::exp(0.5) / sum, 1e-6);
 }
 
+TEST(a_program_of_pointwise_ops_runs) {
+  Opened model(testing::small_program());
+  CHECK_EQ(model.code(), 0);
+  const float x[6] = {-1, 0.5f, -0.75f, 0, 1, -3};
+  CHECK_EQ(qanat_model_set_input(model.get(), 0, x, sizeof(x), nullptr), 0);
+  CHECK_EQ(model.run(), 0);
+  const std::vector<float> z = model.output(6);
+  for (size_t i = 0; i < 6; ++i) {
+    CHECK_NEAR(z[i], std::tanh(2 * x[i] + static_cast<float>(i)), 1e-6);
+  }
+}
+
 TEST(a_run_does_not_depend_on_the_runs_before) {
   Opened model(testing::small_lenet());
   std::vector<std::vector<float>> results;

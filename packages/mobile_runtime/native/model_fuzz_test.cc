@@ -101,12 +101,12 @@ class Mutator {
 TEST(hostile_models_are_refused) {
   const uint64_t seconds = environment("QANAT_FUZZ_SECONDS", 0);
   Mutator mutator(environment("QANAT_FUZZ_SEED", 1));
-  const std::string models[] = {small_lenet(), small_classifier()};
+  const std::string models[] = {small_lenet(), small_classifier(), small_program()};
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   std::map<int32_t, int> codes;
   int tries = 0;
   for (; tries < kTries || std::chrono::steady_clock::now() < end; ++tries) {
-    std::string bytes = models[tries % 2];
+    std::string bytes = models[tries % std::size(models)];
     mutator.change(&bytes);
     ++codes[try_model(bytes)];
   }

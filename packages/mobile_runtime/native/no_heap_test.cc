@@ -49,7 +49,8 @@ namespace qanat::mobile {
 namespace {
 
 TEST(a_loaded_model_leaves_the_heap_alone) {
-  for (const std::string& bytes : {testing::small_lenet(), testing::small_classifier()}) {
+  for (const std::string& bytes :
+       {testing::small_lenet(), testing::small_classifier(), testing::small_program()}) {
     const testing::Image image(bytes);
     const QanatRegisterKernels kernels[] = {qanat_register_kernels};
     const QanatModelOptions options = {kernels, 1, 0, nullptr, nullptr};

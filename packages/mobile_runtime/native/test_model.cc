@@ -138,6 +138,14 @@ Attr string_attr(const char* name, const char* text) {
   return {name, Kind::kString, 0, text, static_cast<uint32_t>(std::strlen(text))};
 }
 
+Attr int_attr(const char* name, int64_t value) {
+  return {name, Kind::kInt, static_cast<uint64_t>(value)};
+}
+
+Attr shape_attr(const char* name, const std::vector<int64_t>& dims) {
+  return {name, Kind::kShape, 0, bytes_of(dims), static_cast<uint32_t>(dims.size())};
+}
+
 Attr ints_attr(const char* name, const std::vector<int64_t>& values) {
   return {name, Kind::kInts, 0, bytes_of(values), static_cast<uint32_t>(values.size())};
 }
@@ -220,6 +228,21 @@ std::string small_classifier() {
   model.node("Softmax", {flat}, {p}, {t});
   model.input("x", x);
   model.output("p", p);
+  return model.build();
+}
+
+std::string small_program() {
+  ModelBuilder model;
+  const uint32_t x = model.value(DType::kFloat32, {2, 3});
+  const uint32_t two = model.constant<float>({}, {2});
+  const uint32_t y = model.constant<float>({2, 3}, {0, 1, 2, 3, 4, 5});
+  const uint32_t z = model.value(DType::kFloat32, {2, 3});
+  model.node("_FusedElementwise", {x, two, y}, {z},
+             {type_attr("T", DType::kFloat32), int_attr("H", 0), int_attr("N", 3), int_attr("M", 1),
+              shape_attr("shape", {2, 3}),
+              string_attr("program", "t0=Mul(v0,s1);t1=Add(t0,v2);t2=Tanh(t1);out=t2")});
+  model.input("x", x);
+  model.output("z", z);
   return model.build();
 }
 

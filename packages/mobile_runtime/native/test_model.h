@@ -42,6 +42,8 @@ struct Attr {
 Attr bool_attr(const char* name, bool value);
 Attr type_attr(const char* name, DType dtype);
 Attr string_attr(const char* name, const char* text);
+Attr int_attr(const char* name, int64_t value);
+Attr shape_attr(const char* name, const std::vector<int64_t>& dims);
 Attr ints_attr(const char* name, const std::vector<int64_t>& values);
 Attr floats_attr(const char* name, const std::vector<double>& values);
 
@@ -98,6 +100,9 @@ std::string small_classifier();
 
 // 8x8 images through a convolution, a pool, a reshape and a product: an op of each kind of LeNet's.
 std::string small_lenet();
+
+// Several pointwise ops as one program: tanh(x * 2 + y), float32 [2,3].
+std::string small_program();
 
 }  // namespace qanat::mobile::testing
 
