@@ -18,6 +18,8 @@ constexpr Product kProducts[] = {
     {"256 cubed", 256, 256, 256, false, false},
     {"512 cubed", 512, 512, 512, false, false},
     {"1024 cubed", 1024, 1024, 1024, false, false},
+    {"LeNet fc1, 1 row", 1, 512, 3136, false, false},
+    {"LeNet fc1, 2 rows", 2, 512, 3136, false, false},
     {"LeNet fc1, batch 64, forward", 64, 512, 3136, false, false},
     {"LeNet fc1, batch 64, input gradient", 64, 3136, 512, false, true},
     {"LeNet fc1, batch 64, weight gradient", 3136, 512, 64, true, false},
