@@ -6,7 +6,7 @@ from math import prod
 from qanat.kernels_cuda.device import DeviceArray
 from qanat.kernels_cuda.kernel import FLOATS, Host, Run, cuda_kernel
 from qanat.kernels_cuda.kernels.products import epilogue, product
-from qanat.kernels_cuda.kernels.windows import window_struct
+from qanat.kernels_cuda.kernels.windows import window_of
 
 
 @cuda_kernel("Conv2D", T=FLOATS)
@@ -20,9 +20,9 @@ def _(
     explicit_paddings: Sequence[int],
     dilations: Sequence[int],
 ) -> DeviceArray:
-    window = window_struct(
+    window = window_of(
         images.shape, filter.shape, run.shapes[0], strides, padding, explicit_paddings, dilations
-    )
+    ).struct()
     return _convolved(run, images, filter, window, epilogue(), may_split=True)
 
 
@@ -39,9 +39,9 @@ def _(
     dilations: Sequence[int],
     activation: str,
 ) -> DeviceArray:
-    window = window_struct(
+    window = window_of(
         images.shape, filter.shape, run.shapes[0], strides, padding, explicit_paddings, dilations
-    )
+    ).struct()
     end = epilogue(bias, activation)
     return _convolved(run, images, filter, window, end, may_split=False)
 
@@ -75,9 +75,9 @@ def _(
     dilations: Sequence[int],
 ) -> DeviceArray:
     out = run.shapes[0]
-    window = window_struct(
+    window = window_of(
         images.shape, out, grads.shape, strides, padding, explicit_paddings, dilations
-    )
+    ).struct()
     return product(
         run,
         "convolution",
@@ -101,9 +101,9 @@ def _(
     dilations: Sequence[int],
 ) -> DeviceArray:
     out = run.shapes[0]
-    window = window_struct(
+    window = window_of(
         out, filter.shape, grads.shape, strides, padding, explicit_paddings, dilations
-    )
+    ).struct()
     return product(
         run,
         "convolution",
