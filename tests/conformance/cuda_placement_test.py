@@ -98,6 +98,40 @@ def test_a_variable_stays_where_it_was_made() -> None:
         assert device_of(session, "v") == {"GPU:0"}
 
 
+def test_soft_placement_leaves_a_variable_where_it_was_made() -> None:
+    v = qn.get_variable("v", initializer=qn.constant([1.0, 2.0]))
+    with qn.Session(config=SOFT) as session:
+        session.run(v.initializer)
+        with qn.device("/cpu:0"):
+            read = v.read_value()
+        np.testing.assert_array_equal(session.run(read), [1, 2])
+        assert device_of(session, "v") == {"GPU:0"}
+
+
+def test_closing_a_session_frees_its_variables(driver: EmulatedDriver) -> None:
+    (gpu,) = kernels_cuda.DEVICES._find()
+    v = qn.get_variable("v", initializer=qn.zeros([1000]))
+    session = qn.Session()
+    session.run(v.initializer)
+    held = session.prepare(v + 1.0)  # the caller keeps the step, and with it what it refers to
+    held()
+    before = gpu.pool.reserved - gpu.pool.idle
+    session.close()
+    assert before - (gpu.pool.reserved - gpu.pool.idle) >= 4000
+    with pytest.raises(qn.errors.CancelledError):
+        held()
+
+
+@pytest.mark.parametrize("count", [60, 100])
+def test_a_sum_of_many(count: int) -> None:
+    terms = [qn.placeholder(qn.float32, [3]) for _ in range(count)]
+    total = qn.tanh(qn.add_n(terms) * 0.001)
+    values = [np.full(3, i, np.float32) for i in range(count)]
+    with qn.Session() as session:
+        got = session.run(total, dict(zip(terms, values, strict=True)))
+    np.testing.assert_allclose(got, np.tanh(sum(values) * 0.001), rtol=1e-5)
+
+
 def test_a_graph_with_a_loop_stays_on_the_cpu() -> None:
     v = qn.get_variable("v", initializer=qn.constant([1.0, 2.0]))
     _, total = qn.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x + v), [0, v * 0.0])
