@@ -16,7 +16,6 @@ from qanat.kernels_cuda.emulator.fake_cublas import FakeCublas
 from qanat.kernels_cuda.emulator.fake_cudnn import FakeCudnn, _Graph
 from qanat.kernels_cuda.kernels.windows import window_of
 
-
 cublas: Any = import_module(CUBLAS)
 cudnn: Any = import_module(CUDNN)
 

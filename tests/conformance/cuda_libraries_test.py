@@ -63,7 +63,7 @@ def test_value(case: Case, dtype: Any, driver: EmulatedDriver) -> None:
         assert ours(driver) == before, "expected the libraries to do it"
 
 
-@pytest.mark.parametrize("case", filter(sweep.has_gradient, CASES), ids=sweep.name_of)
+@pytest.mark.parametrize("case", [*filter(sweep.has_gradient, CASES)], ids=sweep.name_of)
 def test_gradient(case: Case, driver: EmulatedDriver) -> None:
     sweep.check_gradient(case, compute_gradient)
     driver.check_memory()

@@ -1,5 +1,5 @@
-"""All ops with a kernel for GPUs, run by the emulator, or where QANAT_TEST_GPU is 1 on this machine's
-GPU: the values are NumPy's, the shapes those of the graph, and what does not fit is refused."""
+"""All ops with a kernel for GPUs, run by the emulator, or on a real GPU where QANAT_TEST_GPU is 1:
+the values are NumPy's, the shapes those of the graph, and what does not fit is refused."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The GPU that kernels are tried on: the emulated one, or this machine's where that is asked for."""
+"""The GPU that kernels are tried on: the emulated one, or this machine's where it is asked for."""
 
 import os
 from collections import Counter
