@@ -70,6 +70,9 @@ class Device(Protocol):
             OpError: a node cannot be run.
         """
 
+    def close(self) -> None:
+        """Forgets the session's variables, whoever still holds what `compile` gave."""
+
 
 class DeviceLibrary(Protocol):
     """The devices of one type that a package knows to run."""

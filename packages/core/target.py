@@ -84,11 +84,12 @@ def plan_parts(
     devices: Sequence[DeviceName],
     config: SessionConfig,
     absent: Mapping[str, str] = MappingProxyType({}),
+    homes: Mapping[str, str] = MappingProxyType({}),
 ) -> Partitions:
     """Places a pruned step, takes it apart by device and optimises the parts.
 
     Args:
-        absent: as of `place`.
+        absent, homes: as of `place`.
 
     Raises:
         OpError: it cannot be placed.
@@ -97,7 +98,7 @@ def plan_parts(
     step = verify(step, "prune")
     if has_control_flow(step):
         step = verify(trim_values(step), "trim_values")
-    placed = place(step, devices, table, config.allow_soft_placement, absent)
+    placed = place(step, devices, table, config.allow_soft_placement, absent, homes)
     made = partition(verify(placed, "place"))
     parts = {device: verify(part, "partition") for device, part in made.parts.items()}
     if config.optimise:
@@ -133,9 +134,8 @@ class LocalTarget:
     def compile(self, step: StepGraph) -> tuple[StepGraph | StepGraphs, CompiledStep]:
         from qanat.core import _native
 
-        step = self._at_home(step)
         devices = self._preferred(step)
-        planned = plan_parts(step, devices, self._config, self._absent)
+        planned = plan_parts(step, devices, self._config, self._absent, self._homes)
         self._remember(planned)
         compilers = {name: device.compile for name, device in self._opened.items()}
         planned, segments = with_segments(planned, compilers)
@@ -161,17 +161,6 @@ class LocalTarget:
             return self._devices
         return sorted(self._devices, key=lambda device: str(device) in self._opened)
 
-    def _at_home(self, step: StepGraph) -> StepGraph:
-        """The step, whose resources are asked to be where earlier steps made them."""
-        if not self._homes:
-            return step
-        return step.with_nodes(
-            [
-                node.replace(device=self._homes[node.name]) if node.name in self._homes else node
-                for node in step
-            ]
-        )
-
     def _remember(self, planned: Partitions) -> None:
         if self._opened:
             for device, part in planned.parts.items():
@@ -182,7 +171,10 @@ class LocalTarget:
         raise ValueError("target: expected that of a cluster, got '': sessions here share nothing")
 
     def close(self) -> None:
-        """The runtime goes with the last executable that uses it: nothing is to be done here."""
+        """Variables on devices that run from Python go at once. The runtime goes with the last
+        executable that uses it."""
+        for device in self._opened.values():
+            device.close()
 
     def memory(self) -> dict[str, int]:
         """Bytes: in_use, peak, reserved; and fresh_pages, how often the system was asked for

@@ -12,7 +12,10 @@ from qanat.core.device_library import Array
 from qanat.core.dtypes import DType, as_dtype
 from qanat.core.python_kernel import empty
 from qanat.core.shapes import TensorShape
+from qanat.kernels_cuda.cublas import Cublas
+from qanat.kernels_cuda.cudnn_graphs import Cudnn
 from qanat.kernels_cuda.driver import Driver
+from qanat.kernels_cuda.libraries import opened
 from qanat.kernels_cuda.memory_pool import Block, MemoryPool
 from qanat.kernels_cuda.transfers import Transfers
 
@@ -50,6 +53,11 @@ class Gpu:
     All kernels run on one stream, in the order in which they are launched: so a variable's updates
     are never lost, and a block of memory is used again without waiting. Copies have streams of
     their own. Whoever calls has made the GPU `active`.
+
+    Attributes:
+        driver: of the GPU.
+        pool: of its memory.
+        cublas, cudnn: multiply matrices and convolve; None where they are not to be used.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -58,6 +66,8 @@ class Gpu:
         with driver.active():
             self._compute = driver.stream()
             self._transfers = Transfers(driver, self._compute)
+            self.cublas = opened("cublas", lambda: Cublas(driver, self._compute, self.pool))
+            self.cudnn = opened("cudnn", lambda: Cudnn(driver, self._compute, self.pool))
         self._functions: dict[tuple[str, str], Any] = {}
 
     def empty(self, shape: Sequence[int], dtype: DType) -> DeviceArray:

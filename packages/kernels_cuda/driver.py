@@ -45,6 +45,16 @@ class Driver(Protocol):
     def stream(self) -> Any:
         """A new stream."""
 
+    def address(self, stream: Any) -> int:
+        """A stream as CUDA's libraries take it."""
+
+    def library(self, module: str) -> Any:
+        """The Python module that binds one of CUDA's libraries.
+
+        Raises:
+            ImportError: it is not installed, or does not load.
+        """
+
     def record(self, stream: Any) -> Any:
         """An event: the end of all that was given to the stream so far."""
 

@@ -81,3 +81,6 @@ class _SessionDevice:
         from qanat.kernels_cuda.segment import CompiledSegment
 
         return CompiledSegment(self._gpu, self._variables, segment, inputs)
+
+    def close(self) -> None:
+        self._variables.clear()

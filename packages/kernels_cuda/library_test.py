@@ -1,6 +1,7 @@
 """Where there is no GPU, there is a reason, and it is one line."""
 
 import importlib
+import subprocess
 import sys
 from types import ModuleType
 from typing import Any
@@ -96,6 +97,25 @@ def test_a_gpu_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, pycuda(Device=type("Device", (), {"count": staticmethod(lambda: 1)})))
     monkeypatch.setattr(pycuda_driver, "nvrtc", nvrtc)
     assert CudaLibrary().absence() == "no GPU can be used: expected NVRTC, found none"
+
+
+def test_nothing_of_cuda_is_imported_before_it_is_asked_for() -> None:
+    """Nor what imports it: each has to be found and loaded, which takes long."""
+    script = """
+import sys
+import qanat.kernels_cuda
+print(*sorted({"pycuda", "nvmath", "cudnn", "qanat.kernels_cuda.device"} & set(sys.modules)))
+"""
+    environment = {"PYTHONPATH": ":".join(filter(None, sys.path))}
+    imported = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert imported.stdout == "\n"
 
 
 @pytest.fixture

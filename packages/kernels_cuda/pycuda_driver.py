@@ -95,6 +95,13 @@ class PyCudaDriver:
     def stream(self) -> Any:
         return self._cuda.Stream(_NON_BLOCKING)
 
+    def address(self, stream: Any) -> int:
+        handle: int = stream.handle
+        return handle
+
+    def library(self, module: str) -> Any:
+        return importlib.import_module(module)
+
     def record(self, stream: Any) -> Any:
         return self._cuda.Event(self._cuda.event_flags.DISABLE_TIMING).record(stream)
 

@@ -44,7 +44,8 @@ class Variable:
             )
         return value
 
-    def assign(self, value: DeviceArray) -> None:
+    def assign(self, value: DeviceArray | None) -> None:
+        """Gives it another value; None for none."""
         self._value = value
 
 
@@ -71,3 +72,10 @@ class Variables:
                 f"expected '{name}' to be of {dtype}, got a variable of {found.dtype}"
             )
         return found
+
+    def clear(self) -> None:
+        """Takes the values of all variables away."""
+        with self._lock:
+            for variable in self._found.values():
+                variable.assign(None)
+            self._found.clear()

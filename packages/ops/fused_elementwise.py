@@ -9,6 +9,7 @@ variable behind handle 0, `t1` an earlier result. Instructions that write stand 
 a variable's value, `h1-=` and `h1+=` change it, `out=` gives the node's output.
 """
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import Annotated
 
@@ -26,6 +27,10 @@ _UPDATES = {"AssignVariableOp": "=", "AssignAddVariableOp": "+=", "AssignSubVari
 _READ = "ReadVariableOp"
 # Keeps the program's tiles within the L1 cache.
 _MOST_NODES = 48
+# What kernels have room for: variables, values from elsewhere, and instructions that compute.
+MOST_HANDLES = 16
+MOST_VALUES = 64
+MOST_INSTRUCTIONS = 96
 
 
 @op(
@@ -104,7 +109,8 @@ class _Region:
         if not shape.is_fully_defined() or dtype not in JOINED_DTYPES:
             return None
         region = cls(step, root, shape, dtype)
-        return region if all(map(region._is_operand, _values(root))) else None
+        fits = all(map(region._is_operand, _values(root))) and region._has_room([])
+        return region if fits else None
 
     def grow(self) -> None:
         """Takes in nodes until none fits; one that does not may do so once others are in."""
@@ -148,11 +154,24 @@ class _Region:
                     return []
                 updates[user.inputs[0]] = user
         new = [node, *updates.values()]
-        if self.step.is_wanted(node) or len(self.nodes) + len(new) > _MOST_NODES:
+        if self.step.is_wanted(node) or not self._has_room(new):
             return []
         for taken in new:
             self._add(taken)
         return new
+
+    def _has_room(self, new: Sequence[Node]) -> bool:
+        """Whether a program of the region and these nodes is within the limits."""
+        nodes = [*self.nodes.values(), *new]
+        inside = {node.name for node in nodes}
+        handles = {node.inputs[0] for node in nodes if node.op == _READ or node.op in _UPDATES}
+        values = {ref for node in nodes for ref in _values(node) if ref.node not in inside}
+        return (
+            len(nodes) <= _MOST_NODES
+            and len(handles) <= MOST_HANDLES
+            and len(values) <= MOST_VALUES
+            and sum(map(_instructions, nodes)) <= MOST_INSTRUCTIONS
+        )
 
     def _may_fit(self, ref: Ref) -> bool:
         """Whether what makes a value is of the region's kind, whoever else uses it."""
@@ -181,6 +200,13 @@ def _values(node: Node) -> tuple[Ref, ...]:
     if node.op in _UPDATES:
         return node.inputs[1:]
     return () if node.op == _READ else node.inputs
+
+
+def _instructions(node: Node) -> int:
+    """How many instructions at most compute what a node gives or writes."""
+    if node.op == _READ:
+        return 0
+    return max(len(_values(node)) - 1, 1)
 
 
 def _is_single(shape: TensorShape) -> bool:

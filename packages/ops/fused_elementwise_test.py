@@ -133,3 +133,30 @@ def test_a_last_op_that_repeats_an_operand_is_left_alone() -> None:
     x, y = vector(1, 2, 3), constant(np.ones((2, 3), np.float32))
     assert fused(optimised([exp(y) * x])) == []
     assert len(fused(optimised([tanh(exp(y)) * x]))) == 1
+
+
+@pytest.mark.parametrize(("count", "is_fused"), [(64, True), (65, False)])
+def test_a_program_has_no_more_values_than_kernels_have_room_for(
+    count: int, is_fused: bool
+) -> None:
+    terms = [vector(i, i, i) for i in range(count)]
+    step = optimised([tanh(add_n(terms))])
+    assert bool(fused(step)) == is_fused
+    step = optimised([add_n([tanh(term) for term in terms])])
+    assert all(node.attrs["N"] <= 64 for node in fused(step))
+
+
+def test_a_program_has_no_more_variables_than_kernels_have_room_for() -> None:
+    change = tanh(vector(1, 2, 3))
+    updates = [assign_sub_variable_op(variable(f"v{i}"), change) for i in range(17)]
+    assert not fused(optimised([], updates))
+    (node,) = fused(optimised([], updates[:16]))
+    assert node.attrs["H"] == 16
+
+
+def test_a_program_has_no_more_instructions_than_kernels_have_room_for() -> None:
+    x = total = vector(1, 2, 3)
+    for _ in range(4):
+        total = add_n([total, *[x] * 30])
+    lengths = [node.attrs["program"].count("Add(") for node in fused(optimised([total]))]
+    assert lengths and max(lengths) <= 96

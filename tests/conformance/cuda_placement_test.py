@@ -10,7 +10,7 @@ import qanat as qn
 from qanat import kernels_cuda
 from qanat.core.passes.step_graph import Node
 from qanat.kernels_cuda.emulator.driver import EmulatedDriver
-from qanat.ops.state import var_handle_op, var_is_initialized_op
+from qanat.ops.state import read_variable_op, var_handle_op, var_is_initialized_op
 
 GPU = "/device:GPU:0"
 SOFT = qn.SessionConfig(allow_soft_placement=True)
@@ -96,6 +96,41 @@ def test_a_variable_stays_where_it_was_made() -> None:
         assert session.run(counted) == 3
         np.testing.assert_array_equal(session.run(read), [1, 2])
         assert device_of(session, "v") == {"GPU:0"}
+
+
+def test_soft_placement_leaves_a_variable_where_it_was_made() -> None:
+    v = qn.get_variable("v", initializer=qn.constant([1.0, 2.0]))
+    with qn.Session(config=SOFT) as session:
+        session.run(v.initializer)
+        qn.while_loop(lambda i: i < 3, lambda i: i + 1, [0])  # from now on the CPU comes first
+        with qn.device("/cpu:0"):
+            read = read_variable_op(v.handle, dtype=qn.float32)
+        np.testing.assert_array_equal(session.run(read), [1, 2])
+        assert device_of(session, "v") == {"GPU:0"}
+
+
+def test_closing_a_session_frees_its_variables(driver: EmulatedDriver) -> None:
+    (gpu,) = kernels_cuda.DEVICES._find()
+    v = qn.get_variable("v", initializer=qn.zeros([1000]))
+    session = qn.Session()
+    session.run(v.initializer)
+    held = session.prepare(v + 1.0)  # the caller keeps the step, and with it what it refers to
+    held()
+    before = gpu.pool.reserved - gpu.pool.idle
+    session.close()
+    assert before - (gpu.pool.reserved - gpu.pool.idle) >= 4000
+    with pytest.raises(qn.errors.CancelledError):
+        held()
+
+
+@pytest.mark.parametrize("count", [60, 90])
+def test_a_sum_of_many(count: int) -> None:
+    terms = [qn.placeholder(qn.float32, [3]) for _ in range(count)]
+    total = qn.tanh(qn.add_n(terms) * 0.001)
+    values = [np.full(3, i, np.float32) for i in range(count)]
+    with qn.Session() as session:
+        got = session.run(total, dict(zip(terms, values, strict=True)))
+    np.testing.assert_allclose(got, np.tanh(sum(values) * 0.001), rtol=1e-5)
 
 
 def test_a_graph_with_a_loop_stays_on_the_cpu() -> None:

@@ -1,5 +1,5 @@
-"""All ops with a kernel for GPUs, run by the emulator: the values are NumPy's, the shapes those of
-the graph, and what does not fit is refused."""
+"""All ops with a kernel for GPUs, run by the emulator, or on a real GPU where QANAT_TEST_GPU is 1:
+the values are NumPy's, the shapes those of the graph, and what does not fit is refused."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,8 +13,10 @@ from qanat.core.kernel_table import KernelTable
 from qanat.core.op_def import OpBuilder
 from qanat.core.testing import sweep
 from qanat.core.testing.case import Case, Misuse
+from qanat.kernels_cuda.emulator.chosen import chosen_driver, on_real_gpu
 from qanat.kernels_cuda.emulator.driver import EmulatedDriver
 from qanat.kernels_cuda.kernel import kernel_keys
+from qanat.kernels_cuda.pycuda_driver import NoGpu
 
 TABLE = KernelTable({"GPU": kernel_keys()})
 TRIED = sweep.tried(sweep.find_cases(ops), TABLE, "GPU")
@@ -36,13 +38,21 @@ GRADIENTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["forwards", "backwards"])
-def driver(request: pytest.FixtureRequest) -> Iterator[EmulatedDriver]:
-    """The threads of a block take turns in either order: a barrier that is missing shows in one."""
-    made = EmulatedDriver(backwards=request.param == "backwards")
+def used(**how: Any) -> Iterator[EmulatedDriver]:
+    """A driver whose device new sessions see; a real GPU's does all that is asked of it here."""
+    try:
+        made = chosen_driver(**how)
+    except NoGpu as error:
+        pytest.skip(str(error))
     with kernels_cuda.DEVICES.using(made):
         yield made
     made.check_memory()
+
+
+@pytest.fixture(scope="module", params=["forwards"] if on_real_gpu() else ["forwards", "backwards"])
+def driver(request: pytest.FixtureRequest) -> Iterator[EmulatedDriver]:
+    """The threads of a block take turns in either order: a barrier that is missing shows in one."""
+    yield from used(backwards=request.param == "backwards")
 
 
 @pytest.mark.parametrize(("case", "dtype"), TRIED, ids=sweep.name_of)
@@ -56,9 +66,7 @@ def test_value(case: Case, dtype: Any, driver: EmulatedDriver) -> None:
 @pytest.fixture(scope="module")
 def emulated() -> Iterator[EmulatedDriver]:
     """One order of the threads is enough for what is about shapes."""
-    made = EmulatedDriver()
-    with kernels_cuda.DEVICES.using(made):
-        yield made
+    yield from used()
 
 
 @pytest.mark.parametrize("case", GRADIENTS, ids=sweep.name_of)

@@ -132,3 +132,20 @@ def test_an_update_of_an_uninitialised_variable_names_it() -> None:
         with qn.Session(graph=graph, config=config) as session:
             with pytest.raises(qn.errors.FailedPreconditionError, match="Variable"):
                 session.run(train)
+
+
+def test_a_sum_of_many() -> None:
+    """What a program has no room for stays a node of its own."""
+    terms = [qn.constant(np.full(3, i, np.float32)) for i in range(90)]
+    with qn.Session(config=qn.SessionConfig(optimise=True)) as session:
+        held = [qn.identity(term) for term in terms]
+        got = session.run(qn.tanh(qn.add_n(held) * 0.001))
+    np.testing.assert_allclose(got, np.tanh(np.full(3, 4.005)), rtol=1e-6)
+
+
+def test_programs_fit_the_kernels_for_gpus() -> None:
+    from qanat.kernels_cuda.kernels import fused
+    from qanat.ops import fused_elementwise as rule
+
+    assert rule.MOST_HANDLES + rule.MOST_VALUES <= fused.MAX_ARRAYS
+    assert rule.MOST_INSTRUCTIONS <= fused.MAX_INSTRUCTIONS

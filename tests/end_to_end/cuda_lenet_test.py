@@ -7,7 +7,10 @@ import pytest
 
 import qanat as qn
 from qanat import kernels_cuda
+from qanat.kernels_cuda import cublas, cudnn_graphs
 from qanat.kernels_cuda.emulator.driver import EmulatedDriver
+from qanat.kernels_cuda.emulator.fake_cublas import FakeCublas
+from qanat.kernels_cuda.emulator.fake_cudnn import FakeCudnn
 from qanat.models.lenet import lenet
 from qanat.training import AdamOptimizer, GradientDescentOptimizer, Optimizer
 
@@ -51,3 +54,27 @@ def test_losses(make: Callable[[], Optimizer], optimise: bool) -> None:
     # One stream up and one down: a step waits for the device once.
     assert driver.calls["download"] == STEPS
     assert driver.launched["conv2d_filter_float32"] == 2 * STEPS
+
+
+@pytest.mark.parametrize("optimise", [True, False])
+def test_losses_with_cublas_and_cudnn(optimise: bool) -> None:
+    config = qn.SessionConfig(optimise=optimise)
+    expected = losses(lambda: GradientDescentOptimizer(0.1), config)
+    made: list[FakeCudnn] = []
+
+    def cudnn(driver: EmulatedDriver) -> FakeCudnn:
+        made.append(FakeCudnn(driver))
+        return made[0]
+
+    driver = EmulatedDriver(libraries={cublas.MODULE: FakeCublas, cudnn_graphs.MODULE: cudnn})
+    with kernels_cuda.DEVICES.using(driver):
+        got = losses(lambda: GradientDescentOptimizer(0.1), config)
+    driver.check_memory()
+    np.testing.assert_allclose(got, expected, atol=1e-4)
+    # Two convolutions, the first of which needs no gradient for the images: built once, run in each
+    # step. None of our own kernels for the same is launched, but for what ends a fused product.
+    counts = {"conv_fprop": 2, "conv_wgrad": 2, "conv_dgrad": 1}
+    assert made[0].built == counts
+    assert made[0].executed == {node: count * STEPS for node, count in counts.items()}
+    assert not any(name.startswith(("conv2d_", "matmul_")) for name in driver.launched)
+    assert driver.launched["finish_float32"] == (4 * STEPS if optimise else 0)

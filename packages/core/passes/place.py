@@ -4,7 +4,8 @@ Nodes that must stand together (colocation, and whoever uses a resource) form gr
 A device is feasible for a group if every node's constraint allows it and it has a kernel for every
 node. The first feasible device in order of preference wins; for what owns a resource, the first
 that also has a kernel for whoever uses the resource elsewhere in the graph, so that every step
-finds it in one place.
+finds it in one place. A resource that earlier steps have made is where it is: no other device is
+feasible for its group, whatever the user allows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,6 +56,7 @@ def place(
     kernels: KernelTable,
     allow_soft_placement: bool = False,
     absent: Mapping[str, str] = MappingProxyType({}),
+    homes: Mapping[str, str] = MappingProxyType({}),
 ) -> StepGraph:
     """The same step with one device a node.
 
@@ -63,14 +65,17 @@ def place(
         kernels: what exists.
         allow_soft_placement: whether a user constraint that cannot be met is dropped.
         absent: by device type that could be here, why there is none, for messages.
+        homes: by the node that owns it, the device that a resource is on.
 
     Raises:
         UnimplementedError: no device has a kernel for a node; the message lists those that exist.
-        InvalidArgumentError: user constraints cannot be met together, or not by a device here.
+        InvalidArgumentError: user constraints cannot be met together, or not by a device here; or
+            resources on several devices are to stand together.
     """
     names: dict[str, str] = {}
     for group in _groups(graph):
-        chosen = str(_choose(group, devices, kernels, allow_soft_placement, absent))
+        here = _around_home(group, devices, homes)
+        chosen = str(_choose(group, here, kernels, allow_soft_placement, absent, homes))
         names.update((node.name, chosen) for node in group.nodes)
     return graph.with_nodes([node.replace(device=names[node.name]) for node in graph])
 
@@ -98,12 +103,27 @@ def _groups(graph: StepGraph) -> Iterable[_Group]:
     return [_Group(tuple(nodes)) for nodes in members.values()]
 
 
+def _around_home(
+    group: _Group, devices: Sequence[DeviceName], homes: Mapping[str, str]
+) -> Sequence[DeviceName]:
+    """The devices that a group may be on: the one that its resources are on, if they are on any."""
+    settled = [node for node in group.nodes if node.name in homes]
+    if not settled:
+        return devices
+    if len({homes[node.name] for node in settled}) > 1:
+        where = ", ".join(f"'{node.name}' on {homes[node.name]}" for node in settled[:5])
+        message = f"expected resources that stand together to be on one device, got {where}"
+        raise node_error(InvalidArgumentError, settled[0], message)
+    return [device for device in devices if str(device) == homes[settled[0].name]]
+
+
 def _choose(
     group: _Group,
     devices: Sequence[DeviceName],
     kernels: KernelTable,
     soft: bool,
     absent: Mapping[str, str],
+    homes: Mapping[str, str],
 ) -> DeviceName:
     able = [device for device in devices if _runs_all(device, group.nodes, kernels)]
     if len(able) > 1:
@@ -115,7 +135,7 @@ def _choose(
                 return device
     if able and soft:
         return able[0]
-    raise _refusal(group, constraint, devices, able, kernels, absent)
+    raise _refusal(group, constraint, devices, able, kernels, absent, homes)
 
 
 def _runs_all(device: DeviceName, nodes: Sequence[Node], kernels: KernelTable) -> bool:
@@ -143,8 +163,12 @@ def _refusal(
     able: Sequence[DeviceName],
     kernels: KernelTable,
     absent: Mapping[str, str],
+    homes: Mapping[str, str],
 ) -> OpError:
     here = ", ".join(map(str, devices))
+    settled = [node.name for node in group.nodes if node.name in homes]
+    if settled:
+        here += f" (where an earlier step has put '{settled[0]}')"
     for node in group.nodes:
         if not any(_runs_all(device, (node,), kernels) for device in devices):
             types = ", ".join(
@@ -168,7 +192,8 @@ def _refusal(
         )
     node = constrained[0]
     if able:
-        what = f"expected one of the devices {', '.join(map(str, able))}, got {asked}"
+        what = f"expected one of the devices {here if settled else ', '.join(map(str, able))}"
+        what += f", got {asked}"
         missing = absent.get(constraint.device_type or "")
         if missing is not None:
             what += f" ({missing})"

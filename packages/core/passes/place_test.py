@@ -140,3 +140,42 @@ def test_groups_that_no_device_has_all_kernels_for() -> None:
             UnimplementedError, match="kernels for all of 'h' .*, 'r' .*, which stand"
         ):
             place(prune([], [r], []), DEVICES, table)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_a_resource_is_where_it_is(soft: bool) -> None:
+    table = KernelTable({kind: [("PlaceTestHandle", {}), ("PlaceTestRead", {})]
+                         for kind in ("CPU", "GPU")})  # fmt: skip
+    with Graph().as_default():
+        step = prune([], [read(handle(name="h"), name="r")], [])
+        for home in (CPU, GPU):
+            placed_there = place(step, DEVICES, table, soft, homes={"h": str(home)})
+            assert {node.device for node in placed_there} == {str(home)}
+
+
+def test_soft_placement_does_not_move_a_resource() -> None:
+    with Graph().as_default():
+        h = handle(name="h")
+        with device("/cpu:0"):
+            r = read(h, name="r")
+        step, homes = prune([], [r], []), {"h": str(GPU)}
+        table = KernelTable({kind: [("PlaceTestHandle", {}), ("PlaceTestRead", {})]
+                             for kind in ("CPU", "GPU")})  # fmt: skip
+        assert place(step, DEVICES, table, True, homes=homes).nodes["r"].device == str(GPU)
+        expected = "one of the devices .*GPU:0 .where an earlier step has put 'h'., got 'r' on .*"
+        with pytest.raises(InvalidArgumentError, match=f"{expected}CPU:0; allow_soft_placement"):
+            place(step, DEVICES, table, homes=homes)
+        # On the GPU of KERNELS there is none for the handle itself.
+        expected = "expected a kernel for this op on one of .*GPU:0 .where an earlier .* 'h'"
+        with pytest.raises(UnimplementedError, match=expected):
+            place(step, DEVICES, KERNELS, True, homes=homes)
+
+
+def test_resources_of_several_homes_do_not_stand_together() -> None:
+    with Graph().as_default():
+        a = handle(name="a")
+        with colocate_with(a.op):
+            b = handle(name="b")
+        step = prune([], [read(a, name="r"), read(b, name="s")], [])
+        with pytest.raises(InvalidArgumentError, match="'a' on .*CPU:0, 'b' on .*GPU:0"):
+            place(step, DEVICES, KERNELS, True, homes={"a": str(CPU), "b": str(GPU)})

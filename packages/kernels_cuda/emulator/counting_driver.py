@@ -41,6 +41,12 @@ class CountingDriver:
     def stream(self) -> None:
         self.calls["stream"] += 1
 
+    def address(self, stream: Any) -> int:
+        return 0
+
+    def library(self, module: str) -> Any:
+        raise ImportError("there is none for a driver that does nothing")
+
     def record(self, stream: Any) -> None:
         self.calls["record"] += 1
 

@@ -6,10 +6,11 @@ as memory that was read before it was written. New memory holds NaNs, and is che
 
 import ctypes
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -59,16 +60,24 @@ class EmulatedDriver:
 
     processors = 4
 
-    def __init__(self, backwards: bool = False, memory: int = 1 << 31) -> None:
+    def __init__(
+        self,
+        backwards: bool = False,
+        memory: int = 1 << 31,
+        libraries: Mapping[str, Callable[["EmulatedDriver"], Any]] = MappingProxyType({}),
+    ) -> None:
         """
         Args:
             backwards: whether the last thread of a block runs first.
             memory: bytes that the device has.
+            libraries: what stands for CUDA's, by the module that binds each: made for the driver
+                when it is asked for.
         """
         self.calls: Counter[str] = Counter()
         self.launched: Counter[str] = Counter()
         self._backwards = backwards
         self._memory = memory
+        self._libraries = libraries
         self._lock = RLock()
         self._library = ctypes.CDLL(str(LIBRARY))
         self._blocks: dict[int, Bytes] = {}
@@ -120,6 +129,27 @@ class EmulatedDriver:
         self._called("stream")
         self._streams.append(Stream())
         return self._streams[-1]
+
+    def address(self, stream: Stream) -> int:
+        return 1 + self._streams.index(stream)
+
+    def library(self, module: str) -> Any:
+        if module not in self._libraries:
+            raise ImportError("it is not emulated")
+        return self._libraries[module](self)
+
+    def give(self, stream: int, work: Callable[[], None]) -> None:
+        """Has a stream, by its address, do what a library does."""
+        self._streams[stream - 1].work.append(work)
+
+    def memory_at(self, address: int, count: int, dtype: Any) -> np.ndarray[Any, Any]:
+        """Elements of the device's memory, all of one block."""
+        size = count * np.dtype(dtype).itemsize
+        for start, block in self._blocks.items():
+            first = address - start
+            if 0 <= first and first + size <= block.size - 2 * _GUARD:
+                return block[_GUARD + first : _GUARD + first + size].view(dtype)
+        raise AssertionError(f"{size} bytes at {address:#x} are in no block")
 
     def record(self, stream: Stream) -> Event:
         self._called("record")

@@ -48,7 +48,7 @@ def _translate(program: str) -> _Code:
     """The text of `qanat.ops.fused_elementwise` in numbers.
 
     Raises:
-        ValueError: it is longer than kernels allow.
+        ValueError: it has more instructions or arrays than kernels have room for.
     """
     lines = program.split(";")
     calls = [match.groups() for line in lines if (match := _CALL.fullmatch(line))]
@@ -71,8 +71,15 @@ def _translate(program: str) -> _Code:
             code.append((change, len(names) + len(code), registers[target], register))
             register = code[-1][1]
         stored[target] = register
-    if len(code) > MAX_INSTRUCTIONS or max(len(names), len(stored)) > MAX_ARRAYS:
-        raise ValueError(f"expected a program of at most {MAX_INSTRUCTIONS} steps, got {len(code)}")
+    if len(code) > MAX_INSTRUCTIONS:
+        raise ValueError(
+            f"expected a program of at most {MAX_INSTRUCTIONS} instructions, got {len(code)}"
+        )
+    if max(len(names), len(stored)) > MAX_ARRAYS:
+        raise ValueError(
+            f"expected a program that reads and writes at most {MAX_ARRAYS} arrays each, got "
+            f"{len(names)} and {len(stored)}"
+        )
     return _Code(names, code, stored)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from qanat.kernels_cuda.device import DeviceArray
 from qanat.kernels_cuda.kernel import FLOATS, Anywhere, Host, Run, cuda_kernel
-from qanat.kernels_cuda.kernels.windows import window_struct
+from qanat.kernels_cuda.kernels.windows import window_of
 
 Sizes = Sequence[int]
 
@@ -23,7 +23,7 @@ def _pooled(
     run: Run, function: str, x: DeviceArray, ksize: Sizes, strides: Sizes, padding: str
 ) -> DeviceArray:
     out = run.output()
-    window = window_struct(x.shape, ksize[1:3], out.shape, strides, padding)
+    window = window_of(x.shape, ksize[1:3], out.shape, strides, padding).struct()
     run.each("pooling", f"{function}_{x.dtype.name}", out.size, out, x, window)
     return out
 
@@ -40,7 +40,7 @@ def _(
     padding: str,
 ) -> DeviceArray:
     out = run.output()
-    window = window_struct(out.shape, ksize[1:3], grad.shape, strides, padding)
+    window = window_of(out.shape, ksize[1:3], grad.shape, strides, padding).struct()
     run.each("pooling", f"max_pool_grad_{x.dtype.name}", out.size, out, x, grad, window)
     return out
 
@@ -50,6 +50,6 @@ def _(
     run: Run, sizes: Host, grad: DeviceArray, *, ksize: Sizes, strides: Sizes, padding: str
 ) -> DeviceArray:
     out = run.output()
-    window = window_struct(out.shape, ksize[1:3], grad.shape, strides, padding)
+    window = window_of(out.shape, ksize[1:3], grad.shape, strides, padding).struct()
     run.each("pooling", f"avg_pool_grad_{grad.dtype.name}", out.size, out, grad, window)
     return out

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Products of matrices: by cuBLAS where it is there, else by tiles."""
 
 import struct
 from typing import Any
@@ -20,7 +20,7 @@ _MOST_TILES = 65_535  # of a grid in its second direction
 def _(
     run: Run, a: DeviceArray, b: DeviceArray, *, transpose_a: bool, transpose_b: bool
 ) -> DeviceArray:
-    return _matmul(run, a, b, transpose_a, transpose_b, epilogue(), may_split=True)
+    return _matmul(run, a, b, transpose_a, transpose_b)
 
 
 @cuda_kernel("_FusedMatMul", T=FLOATS)
@@ -34,8 +34,7 @@ def _(
     transpose_b: bool,
     activation: str,
 ) -> DeviceArray:
-    end = epilogue(bias, activation)
-    return _matmul(run, a, b, transpose_a, transpose_b, end, may_split=False)
+    return _matmul(run, a, b, transpose_a, transpose_b, bias, activation)
 
 
 def _matmul(
@@ -44,16 +43,35 @@ def _matmul(
     b: DeviceArray,
     transpose_a: bool,
     transpose_b: bool,
-    end: bytes,
-    may_split: bool,
+    bias: DeviceArray | None = None,
+    activation: str = "",
 ) -> DeviceArray:
+    cublas = run.gpu.cublas
+    if cublas is not None:
+        out = run.output()
+        if cublas.multiply(out, a, b, transpose_a, transpose_b):
+            return out if bias is None else finished(run, out, bias, activation)
     rows, depth = a.shape[::-1] if transpose_a else a.shape
     columns = b.shape[0] if transpose_b else b.shape[1]
     factors = (_matrix(a, transpose_a), _matrix(b, transpose_b))
     function = f"matmul_{a.dtype.name}"
     return product(
-        run, "matmul", function, (rows, columns, depth), a.dtype, factors, (end,), may_split
+        run,
+        "matmul",
+        function,
+        (rows, columns, depth),
+        a.dtype,
+        factors,
+        (epilogue(bias, activation),),
+        may_split=bias is None,
     ).reshaped((rows, columns))
+
+
+def finished(run: Run, sums: DeviceArray, bias: DeviceArray, activation: str) -> DeviceArray:
+    """What a library has just made, with the rest of a fused node done in place."""
+    end = epilogue(bias, activation)
+    run.each("matmul", f"finish_{sums.dtype.name}", sums.size, sums, sums.size, sums.shape[-1], end)
+    return sums
 
 
 def product(
