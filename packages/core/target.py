@@ -136,10 +136,9 @@ class LocalTarget:
 
         devices = self._preferred(step)
         planned = plan_parts(step, devices, self._config, self._absent, self._homes)
-        self._remember(planned)
         compilers = {name: device.compile for name, device in self._opened.items()}
-        planned, segments = with_segments(planned, compilers)
-        whole = join(planned)
+        cut, segments = with_segments(planned, compilers)
+        whole = join(cut)
         if segments:
             from qanat.core.device_step import segmented
 
@@ -148,6 +147,7 @@ class LocalTarget:
             executable = compile_step(whole, self._runtime)
         except _native.StatusError as error:
             raise_status(error, whole)
+        self._remember(planned)
         return segmented(whole, segments, executable) if segments else (whole, executable)
 
     def _preferred(self, step: StepGraph) -> list[DeviceName]:

@@ -9,6 +9,7 @@ variable behind handle 0, `t1` an earlier result. Instructions that write stand 
 a variable's value, `h1-=` and `h1+=` change it, `out=` gives the node's output.
 """
 
+import re
 from collections.abc import Sequence
 from functools import reduce
 from typing import Annotated
@@ -25,12 +26,14 @@ Handles = Annotated[list[In], "H * resource"]
 # What a program may end with: how an update of a variable is written.
 _UPDATES = {"AssignVariableOp": "=", "AssignAddVariableOp": "+=", "AssignSubVariableOp": "-="}
 _READ = "ReadVariableOp"
-# Keeps the program's tiles within the L1 cache.
-_MOST_NODES = 48
-# What kernels have room for: variables, values from elsewhere, and instructions that compute.
+# What kernels have room for: variables, values from elsewhere, instructions that compute, and
+# results at a time (so many tiles fit the L1 cache).
 MOST_HANDLES = 16
 MOST_VALUES = 64
 MOST_INSTRUCTIONS = 96
+MOST_RESULTS = 12
+# The sizes of regions that are tried: the least holds no more results than there may be.
+_MOST_NODES = (48, 24, MOST_RESULTS)
 
 
 @op(
@@ -70,12 +73,16 @@ def is_fusible(op_def: OpDef) -> bool:
 @rewrite("elementwise")
 def fuse_elementwise(step: Rewriter, node: Node) -> None:
     """Joins a node with what it alone uses, and with the updates of variables that use the same."""
-    region = _Region.around(step, node)
-    if region is None:
-        return
-    region.grow()
-    if len(region.nodes) > 1 and region.is_closed():
-        step.replace(list(region.nodes), *_Program(region).node())
+    for most_nodes in _MOST_NODES:
+        region = _Region.around(step, node, most_nodes)
+        if region is None:
+            return
+        region.grow()
+        if len(region.nodes) == 1 or not region.is_closed():
+            return
+        program = _Program(region)
+        if program.most_results() <= MOST_RESULTS:
+            return step.replace(list(region.nodes), *program.node())
 
 
 class _Region:
@@ -86,18 +93,23 @@ class _Region:
         updates: by the handle of the variable that each changes; one a variable.
     """
 
-    def __init__(self, step: Rewriter, root: Node, shape: TensorShape, dtype: DType) -> None:
+    def __init__(
+        self, step: Rewriter, root: Node, shape: TensorShape, dtype: DType, most_nodes: int
+    ) -> None:
         self.step = step
         self.root = root
         self.shape = shape
         self.dtype = dtype
         self.nodes: dict[str, Node] = {}
         self.updates: dict[Ref, Node] = {}
+        self._most_nodes = most_nodes
         self._read: set[Ref] = set()
+        self._outside: set[Ref] = set()  # the values that others make
+        self._instructions = 0
         self._add(root)
 
     @classmethod
-    def around(cls, step: Rewriter, root: Node) -> "_Region | None":
+    def around(cls, step: Rewriter, root: Node, most_nodes: int) -> "_Region | None":
         if root.op in _UPDATES:
             value = root.inputs[1]
             producer = step.producer(value)
@@ -108,9 +120,14 @@ class _Region:
             return None
         if not shape.is_fully_defined() or dtype not in JOINED_DTYPES:
             return None
-        region = cls(step, root, shape, dtype)
+        region = cls(step, root, shape, dtype, most_nodes)
         fits = all(map(region._is_operand, _values(root))) and region._has_room([])
         return region if fits else None
+
+    @property
+    def result(self) -> Ref:
+        """What the root gives, if it gives anything."""
+        return Ref(self.root.name, 0)
 
     def grow(self) -> None:
         """Takes in nodes until none fits; one that does not may do so once others are in."""
@@ -140,6 +157,8 @@ class _Region:
             self.updates[node.inputs[0]] = node
         elif node.op == _READ:
             self._read.add(node.inputs[0])
+        self._outside = self._outside_with([node])
+        self._instructions += _instructions(node)
 
     def _take(self, node: Node) -> list[Node]:
         """Takes in a node that may fit, and updates that use it, if nobody else does; gives what it
@@ -153,6 +172,8 @@ class _Region:
                 if not self._is_new_update(user, node) or user.inputs[0] in updates:
                     return []
                 updates[user.inputs[0]] = user
+                if len(updates) > MOST_HANDLES:
+                    return []
         new = [node, *updates.values()]
         if self.step.is_wanted(node) or not self._has_room(new):
             return []
@@ -162,16 +183,20 @@ class _Region:
 
     def _has_room(self, new: Sequence[Node]) -> bool:
         """Whether a program of the region and these nodes is within the limits."""
-        nodes = [*self.nodes.values(), *new]
-        inside = {node.name for node in nodes}
-        handles = {node.inputs[0] for node in nodes if node.op == _READ or node.op in _UPDATES}
-        values = {ref for node in nodes for ref in _values(node) if ref.node not in inside}
-        return (
-            len(nodes) <= _MOST_NODES
-            and len(handles) <= MOST_HANDLES
-            and len(values) <= MOST_VALUES
-            and sum(map(_instructions, nodes)) <= MOST_INSTRUCTIONS
-        )
+        if len(self.nodes) + len(new) > self._most_nodes:
+            return False
+        if self._instructions + sum(map(_instructions, new)) > MOST_INSTRUCTIONS:
+            return False
+        handles = {node.inputs[0] for node in new if node.op == _READ or node.op in _UPDATES}
+        if len(handles.union(self._read, self.updates)) > MOST_HANDLES:
+            return False
+        return len(self._outside_with(new)) <= MOST_VALUES
+
+    def _outside_with(self, new: Sequence[Node]) -> set[Ref]:
+        """The values that others make, once these nodes are in."""
+        made = {node.name for node in new}
+        used = {ref for node in new for ref in _values(node) if ref.node not in self.nodes}
+        return {ref for ref in self._outside | used if ref.node not in made}
 
     def _may_fit(self, ref: Ref) -> bool:
         """Whether what makes a value is of the region's kind, whoever else uses it."""
@@ -215,7 +240,7 @@ def _is_single(shape: TensorShape) -> bool:
 
 
 class _Program:
-    """A region written down."""
+    """A region written down: each result right before it is first needed, so that few are held."""
 
     def __init__(self, region: _Region) -> None:
         self._region = region
@@ -223,19 +248,30 @@ class _Program:
         self._values: dict[Ref, int] = {}
         self._text: list[str] = []
         self._names: dict[str, str] = {}
-        order = [n for n in region.step.order(region.nodes) if n.op not in _UPDATES]
-        for node in order:
-            self._names[node.name] = self._compute(node)
+        self._operand(region.root.inputs[-1] if region.root.op in _UPDATES else region.result)
         for ref, update in region.updates.items():
             handle = self._number(self._handles, ref)
             self._text.append(f"h{handle}{_UPDATES[update.op]}{self._operand(update.inputs[1])}")
+
+    def most_results(self) -> int:
+        """How many results are held at a time."""
+        uses = [re.findall(r"t\d+", text.partition("=")[2]) for text in self._text]
+        last_use = {name: i for i, used in enumerate(uses) for name in used}
+        held: set[str] = set()
+        most = 0
+        for i, text in enumerate(self._text):
+            held.difference_update(name for name in uses[i] if last_use[name] == i)
+            result = text.partition("=")[0]
+            if result.startswith("t"):
+                held.add(result)
+            most = max(most, len(held))
+        return most
 
     def node(self) -> tuple[Node, dict[Ref, Ref]]:
         """The fused node, and what stands for the values used outside."""
         root = self._region.root
         has_output = root.op not in _UPDATES
-        if has_output:
-            self._text.append(f"out={self._names[root.name]}")
+        text = [*self._text, f"out={self._names[root.name]}"] if has_output else self._text
         fused = root.replace(
             op_def=lookup("_FusedElementwise"),
             inputs=(*self._handles, *self._values),
@@ -245,16 +281,16 @@ class _Program:
                 "M": int(has_output),
                 "T": self._region.dtype,
                 "shape": self._region.shape,
-                "program": ";".join(self._text),
+                "program": ";".join(text),
             },
         )
-        same = Ref(root.name, 0)
-        return fused, {same: same} if has_output else {}
+        result = self._region.result
+        return fused, {result: result} if has_output else {}
 
     def _compute(self, node: Node) -> str:
         if node.op == _READ:
             return f"h{self._number(self._handles, node.inputs[0])}"
-        operands = list(map(self._operand, node.inputs))
+        operands = map(self._operand, node.inputs)
         if node.op != "AddN":
             return self._call(node.op, *operands)
         return reduce(lambda total, operand: self._call("Add", total, operand), operands)
@@ -266,7 +302,9 @@ class _Program:
         return name
 
     def _operand(self, ref: Ref) -> str:
-        if ref.node in self._names:
+        if ref.node in self._region.nodes:
+            if ref.node not in self._names:
+                self._names[ref.node] = self._compute(self._region.nodes[ref.node])
             return self._names[ref.node]
         single = _is_single(self._region.step.producer(ref).shapes[ref.port])
         kind = "s" if single and self._region.shape.rank != 0 else "v"

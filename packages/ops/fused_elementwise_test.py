@@ -102,7 +102,7 @@ def test_an_update_of_two_variables_is_one_pass() -> None:
     step = optimised([], list(updates))
     (node,) = fused(step)
     program = node.attrs["program"].split(";")
-    assert program[:3] == ["t0=Mul(s0,h0)", "t1=Add(t0,v1)", "t2=Mul(s2,t1)"]
+    assert program[:3] == ["t0=Mul(s1,h0)", "t1=Add(t0,v2)", "t2=Mul(s0,t1)"]
     assert sorted(program[3:]) == ["h0=t1", "h1-=t2"]
     assert step.targets == (node.name,)
     assert len(node.inputs) == 5

@@ -143,6 +143,60 @@ def test_a_sum_of_many() -> None:
     np.testing.assert_allclose(got, np.tanh(np.full(3, 4.005)), rtol=1e-6)
 
 
+def _halves(terms: list[qn.Tensor]) -> qn.Tensor:
+    if len(terms) == 1:
+        return terms[0]
+    middle = len(terms) // 2
+    return _halves(terms[:middle]) * _halves(terms[middle:])
+
+
+def _ladder(terms: list[qn.Tensor]) -> qn.Tensor:
+    """Each result is used again at the end, in the order they were made in."""
+    steps = [terms[0]]
+    for term in terms[1:]:
+        steps.append(steps[-1] * 0.5 + term)
+    total = steps[-1]
+    for step in steps[:-1]:
+        total = total * step * 0.1
+    return total
+
+
+@pytest.mark.parametrize("count", [12, 13, 40])
+@pytest.mark.parametrize("total", [qn.add_n, _halves, _ladder])
+def test_many_results_at_a_time(
+    total: Callable[[list[qn.Tensor]], qn.Tensor], count: int
+) -> None:
+    """Kernels hold a dozen results at a time; what needs more is taken apart."""
+    fed = [qn.placeholder(qn.float32, [3]) for _ in range(count)]
+    values = [np.full(3, 0.9 + i / 100, np.float32) for i in range(count)]
+    feeds = dict(zip(fed, values, strict=True))
+    result = qn.exp(total([qn.sqrt(x) for x in fed]) * 0.01)
+    got = []
+    for optimise in (True, False):
+        with qn.Session(config=qn.SessionConfig(optimise=optimise)) as session:
+            got.append(session.run(result, feeds))
+    np.testing.assert_allclose(got[0], got[1], rtol=1e-5)
+
+
+def test_many_updates_by_results_of_one_program() -> None:
+    """Updates stand last, so all results that they use are held."""
+    with qn.Graph().as_default():
+        variables = [qn.Variable(np.full(3, 1.0, np.float32)) for _ in range(14)]
+        value = qn.placeholder(qn.float32, [3])
+        updates, change = [], value
+        for variable in variables:
+            change = qn.tanh(change * 1.5)
+            updates.append(variable.assign_sub(change).op)
+        with qn.Session(config=qn.SessionConfig(optimise=True)) as session:
+            session.run(qn.global_variables_initializer())
+            session.run(updates, {value: np.full(3, 0.25, np.float32)})
+            got = session.run([v.read_value() for v in variables])
+    expected = np.full(3, 0.25, np.float32)
+    for found in got:
+        expected = np.tanh(expected * 1.5)
+        np.testing.assert_allclose(found, 1 - expected, rtol=1e-5)
+
+
 def test_programs_fit_the_kernels_for_gpus() -> None:
     from qanat.kernels_cuda.kernels import fused
     from qanat.ops import fused_elementwise as rule

@@ -131,8 +131,15 @@ def qanat_py_test(name, srcs = None, data = [], deps = [], size = "small", **kwa
         **dict(_PROGRAM, **kwargs)
     )
 
-def qanat_py_tests(deps = [], data = [], exclude = [], sizes = {}):
-    """A qanat_py_test for each *_test.py of the folder; `sizes` of those that are not small."""
+def qanat_py_tests(deps = [], data = [], exclude = [], sizes = {}, tags = {}):
+    """A qanat_py_test for each *_test.py of the folder; `sizes` of those that are not small, `tags` of
+    those that have any."""
     for source in native.glob(["*_test.py"], exclude = exclude):
         name = source[:-len(".py")]
-        qanat_py_test(name = name, size = sizes.get(name, "small"), data = data, deps = deps)
+        qanat_py_test(
+            name = name,
+            size = sizes.get(name, "small"),
+            data = data,
+            tags = tags.get(name, []),
+            deps = deps,
+        )

@@ -154,11 +154,12 @@ void Connection::drop_frames() {
 }
 
 void Connection::writable() {
+  std::deque<OutgoingFrame> dropped;
   std::lock_guard<std::mutex> lock(write_mutex_);
   while (!queue_.empty()) {
     if (!queue_.front().write(socket_)) {
       takes_frames_ = false;
-      queue_.clear();
+      dropped.swap(queue_);
       close(error(StatusCode::kUnavailable, "it broke off"));
     } else if (!queue_.front().done()) {
       return;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -12,6 +13,16 @@
 
 namespace qanat {
 namespace {
+
+// Yields until the condition holds, for a minute at most.
+template <typename Condition>
+void wait_until(Condition condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!condition()) {
+    CHECK(std::chrono::steady_clock::now() < deadline);
+    std::this_thread::yield();
+  }
+}
 
 // Each chunk runs exactly once, whatever the number of threads and chunks.
 TEST(every_chunk_runs_once) {
@@ -120,7 +131,7 @@ TEST(an_offer_is_taken_by_workers_and_closed_for_good) {
     offer.add(2);
     offer.add(1);
     if (round % 10 == 0) {
-      while (shared.taken.load() < 3) std::this_thread::yield();
+      wait_until([&] { return shared.taken.load() == 3; });
     }
     offer.close();
     shared.closed.store(true);
@@ -132,7 +143,7 @@ TEST(an_offer_is_taken_by_workers_and_closed_for_good) {
 // and the place is as new for the next job.
 TEST(tickets_added_while_an_offer_closes_are_taken_by_nobody) {
   ThreadPool pool(4);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 200; ++round) {
     struct Shared {
       std::atomic<ThreadPool::Offer*> offer{nullptr};
       std::atomic<int> running{0};
@@ -145,14 +156,14 @@ TEST(tickets_added_while_an_offer_closes_are_taken_by_nobody) {
           auto* state = static_cast<Shared*>(arg);
           CHECK(!state->closed.load());
           state->running.fetch_add(1);
-          while (!state->closing.load()) std::this_thread::yield();
+          wait_until([&] { return state->closing.load(); });
           for (int i = 0; i < 50; ++i) state->offer.load()->add(1);
         },
         &shared);
     shared.offer.store(&offer);
     offer.open();
     offer.add(2);
-    while (shared.running.load() == 0) std::this_thread::yield();
+    wait_until([&] { return shared.running.load() > 0; });
     shared.closing.store(true);
     offer.close();
     shared.closed.store(true);
