@@ -65,7 +65,9 @@ def _classify(phone: str, exported: Exported, kind: str) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("phone", PHONES)
-def test_all_images(phone: str, kind: str, exported: Exported) -> None:
+def test_all_images(
+    phone: str, kind: str, exported: Exported, capsys: pytest.CaptureFixture[str]
+) -> None:
     if emulator(phone) is None:
         pytest.skip("no emulator: install qemu-user-static")
     classes = _classify(phone, exported, kind)
@@ -73,10 +75,11 @@ def test_all_images(phone: str, kind: str, exported: Exported) -> None:
     assert classes.shape == labels.shape
     same = float(np.mean(classes == expected))
     accuracy, desktop = float(np.mean(classes == labels)), float(np.mean(expected == labels))
-    print(
-        f"{phone} {kind}: {len(labels):,} images, {same:.2%} in the desktop's class, "
-        f"accuracy {accuracy:.2%} (desktop, float: {desktop:.2%})"
-    )
+    with capsys.disabled():
+        print(
+            f"\n{phone} {kind}: {len(labels):,} images, {same:.2%} in the desktop's class, "
+            f"accuracy {accuracy:.2%} (desktop, float: {desktop:.2%})"
+        )
     assert desktop > 0.85
     if kind == "float":
         assert same >= 0.9995
