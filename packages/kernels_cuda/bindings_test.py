@@ -29,13 +29,38 @@ def functions(fake: type) -> dict[str, list[str]]:
     }
 
 
+def overloads(function: Any) -> list[dict[str, bool]]:
+    """The parameters of a compiled function as its documentation has them, by overload: their
+    names, and whether each may be left out. Those without names are `arg0` and so on."""
+    found = []
+    for line in re.findall(rf"{function.__name__}\((.*)\)", function.__doc__):
+        parts = filter(str.strip, re.sub(r"\[[^]]*\]|<[^>]*>", "", line).split(","))
+        names = {re.split(r"[:=]", part)[0].split()[-1]: "=" in part for part in parts}
+        if "*args" not in names:  # which stands above the overloads
+            names.pop("self", None)
+            found.append(names)
+    assert found, function.__doc__
+    return found
+
+
 def documented(function: Any) -> list[str]:
-    """The parameters of a compiled function, as the first lines of its documentation have them."""
-    text = re.search(r"\((.*)\)", function.__doc__)
-    assert text is not None, function.__doc__
-    parts = re.sub(r"\[[^]]*\]|<[^>]*>", "", text[1]).split(",")
-    names = [re.split(r"[:=]", part)[0].split()[-1] for part in parts if part.strip()]
-    return [name for name in names if name != "self"]
+    """The parameters of a compiled function that has no overloads."""
+    (names,) = overloads(function)
+    return list(names)
+
+
+def takes(names: dict[str, bool], given: list[str]) -> bool:
+    """Whether a function can be called with these arguments, by place and, where it has names, in
+    the same sense."""
+    placed = list(names)[: len(given)]
+    return (
+        len(placed) == len(given)
+        and all(
+            name == wanted or re.fullmatch(r"arg\d+", name)
+            for name, wanted in zip(placed, given, strict=True)
+        )
+        and all(list(names.values())[len(given) :])
+    )
 
 
 @pytest.mark.parametrize(("name", "parameters"), functions(FakeCublas).items())
@@ -79,16 +104,37 @@ def test_cudnn_takes_a_description(node: Any, dtype: str) -> None:
     assert isinstance(graph, cudnn.pygraph)
 
 
+def test_what_cudnn_finds_wrong_with_a_description() -> None:
+    """As where it has no engine, our own kernels do it from then on."""
+    kind = cudnn.data_type.FLOAT
+    graph = cudnn.pygraph(
+        io_data_type=kind, intermediate_data_type=kind, compute_data_type=kind, handle=1
+    )
+    graph.relu(graph.tensor(dim=[1, 2], stride=[], data_type=kind, uid=1))
+    with pytest.raises(ValueError, match="strides not set"):
+        graph.validate()
+
+
 # What is asked of a graph once it is described: by place, but for the arguments of `execute`.
 ASKED = ["validate", "build_operation_graph", "create_execution_plans", "deselect_numeric_notes",
-         "deselect_workspace_greater_than", "check_support", "build_plans"]  # fmt: skip
+         "deselect_workspace_greater_than", "check_support", "build_plans",
+         "get_workspace_size"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ASKED)
 def test_cudnn_graphs(name: str) -> None:
     fake = functions(_Graph)[name]
-    real = documented(getattr(cudnn.pygraph, name))
-    assert len(real) >= len(fake) and "get_workspace_size" in dir(cudnn.pygraph)
+    real = overloads(getattr(cudnn.pygraph, name))
+    assert any(takes(names, fake) for names in real), f"{real} take no {fake}"
+
+
+def test_what_takes_arguments() -> None:
+    """That the comparison above can fail: by number, name, and what must not be left out."""
+    assert takes({"arg0": False, "policy": True}, ["modes"])
+    assert takes({"modes": False}, ["modes"])
+    assert not takes({"arg0": False}, ["modes", "notes"])
+    assert not takes({"notes": False}, ["modes"])
+    assert not takes({"arg0": False, "handle": False}, ["modes"])
 
 
 def test_cudnn_runs_graphs_by_number() -> None:

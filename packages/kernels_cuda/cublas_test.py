@@ -80,7 +80,14 @@ def test_a_library_that_does_not_load(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "used"), [("cublas", True), ("cudnn,cublas", True), ("", False), ("cudnn", False)]
+    ("names", "used"),
+    [
+        ("cublas", True),
+        ("cudnn,cublas", True),
+        (" cudnn, cublas ", True),
+        ("", False),
+        ("cudnn", False),
+    ],
 )
 def test_users_may_refuse_it(
     names: str,

@@ -1,5 +1,6 @@
 """Convolutions by cuDNN, through NVIDIA's own binding of its graphs (nvidia-cudnn-frontend)."""
 
+import logging
 import threading
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -9,6 +10,7 @@ from qanat.core.dtypes import DType
 from qanat.core.errors import ResourceExhaustedError
 from qanat.kernels_cuda.driver import Driver
 from qanat.kernels_cuda.kernels.windows import Window
+from qanat.kernels_cuda.libraries import first_line
 from qanat.kernels_cuda.memory_pool import MemoryPool
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ _UNWANTED: Final = (
 _Layout = tuple[list[int], list[int]]  # sizes and strides
 _MOST_WORKSPACE: Final = 1 << 30
 _MOST_GRAPHS: Final = 1024
+
+_log: Final = logging.getLogger("qanat.kernels_cuda")
 
 
 class Graph:
@@ -72,17 +76,26 @@ class Cudnn:
         self._lock = threading.Lock()  # a handle is for one thread at a time
         self._handle = binding.create_handle()
         binding.set_stream(handle=self._handle, stream=driver.address(stream))
-        # What the binding raises where cuDNN refuses.
-        self._refusals = (binding.cudnnGraphNotSupportedError, RuntimeError, ValueError)
+        # What the binding raises where cuDNN has nothing for a graph, now or ever; where something
+        # failed, such as memory that lacked, it is a RuntimeError.
+        self._refusals = (binding.cudnnGraphNotSupportedError, ValueError)
         self._built = lru_cache(_MOST_GRAPHS)(self._build)
 
     def graph(self, node: Node, dtype: DType, window: Window) -> "Graph | None":
         """What computes a convolution: made once, and the same from then on. None where cuDNN has
-        nothing for it."""
+        nothing for it, which is remembered, too, or fails to make it, which is not."""
         with self._lock:
-            return self._built(node, dtype.name, window)
+            try:
+                return self._built(node, dtype.name, window)
+            except RuntimeError as error:
+                _log.debug("cudnn failed to build %s of %s: %s", node, window, first_line(error))
+                return None
 
     def _build(self, node: Node, dtype: str, window: Window) -> "Graph | None":
+        """
+        Raises:
+            RuntimeError: cuDNN failed, which may pass.
+        """
         if 0 in (*window.images, *window.outputs):
             return None
         binding = self._binding
@@ -98,7 +111,8 @@ class Cudnn:
             graph.check_support()
             graph.build_plans()
             return Graph(partial(self._run, graph, graph.get_workspace_size()))
-        except self._refusals:
+        except self._refusals as error:
+            _log.info("cudnn has no %s of %s: %s", node, window, first_line(error))
             return None
 
     def _run(self, graph: Any, workspace_size: int, addresses: dict[int, int]) -> bool:
@@ -106,7 +120,7 @@ class Cudnn:
             try:
                 workspace = self._pool.allocate(workspace_size)
                 graph.execute(addresses, workspace.address, handle=self._handle)
-            except (ResourceExhaustedError, *self._refusals):
+            except (ResourceExhaustedError, RuntimeError, *self._refusals):
                 return False
         return True
 

@@ -1,5 +1,6 @@
 """Graphs are built once, fill what they make, and what cuDNN refuses is not done by it."""
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from qanat.kernels_cuda import cudnn_graphs
 from qanat.kernels_cuda.cudnn_graphs import Graph, Node
 from qanat.kernels_cuda.device import Gpu
 from qanat.kernels_cuda.emulator.driver import EmulatedDriver
-from qanat.kernels_cuda.emulator.fake_cudnn import FakeCudnn
+from qanat.kernels_cuda.emulator.fake_cudnn import FakeCudnn, _Graph
 from qanat.kernels_cuda.kernels.windows import Window, window_of
 
 NODES: tuple[Node, ...] = ("conv_fprop", "conv_dgrad", "conv_wgrad")
@@ -67,15 +68,19 @@ def test_a_graph_is_built_once(node: Node, library: Library) -> None:
     assert library.fake.built == {node: 2}
 
 
-def test_a_convolution(library: Library) -> None:
-    graph = library.graph("conv_fprop", window())
+@pytest.mark.parametrize("workspace", [1000, 0])
+def test_a_convolution(workspace: int) -> None:
+    library = Library(workspace=workspace)
     images, filter = np.ones((2, 5, 4, 2), np.float32), np.ones((3, 2, 2, 3), np.float32)
-    outputs = library.gpu.empty((2, 5, 4, 3), dtypes.float32)
-    assert graph is not None
-    assert graph(library.gpu.upload(images), library.gpu.upload(filter), outputs)
-    (made,) = library.gpu.download([outputs])
+    with library.driver.active():
+        graph = library.graph("conv_fprop", window())
+        outputs = library.gpu.empty((2, 5, 4, 3), dtypes.float32)
+        assert graph is not None
+        assert graph(library.gpu.upload(images), library.gpu.upload(filter), outputs)
+        (made,) = library.gpu.download([outputs])
     np.testing.assert_array_equal(made[0, :, :, 0], [[8, 8, 8, 4], *[[12, 12, 12, 6]] * 3,
                                                      [8, 8, 8, 4]])  # fmt: skip
+    library.driver.check_memory()
 
 
 @pytest.mark.parametrize("node", NODES)
@@ -84,10 +89,41 @@ def test_nothing_to_convolve(node: Node, library: Library) -> None:
     assert not library.fake.built
 
 
-def test_what_cudnn_refuses() -> None:
+def test_what_cudnn_refuses(caplog: pytest.LogCaptureFixture) -> None:
+    """It is remembered, and one line of the log."""
     library = Library(refuses=["conv_dgrad"])
+    caplog.set_level(logging.INFO)
     with library.driver.active():
+        caplog.clear()
         assert library.graph("conv_dgrad", window()) is None
+        library.fake.refuses = ()
+        assert library.graph("conv_dgrad", window()) is None
+        assert library.graph("conv_fprop", window()) is not None
+    (message,) = caplog.messages
+    assert message.startswith("cudnn has no conv_dgrad of Window(images=(2, 5, 4, 2),")
+    assert message.endswith(": No execution plans support the graph.")
+
+
+def test_what_cudnn_finds_wrong_is_remembered(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(graph: _Graph) -> None:
+        raise ValueError("strides not set")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_Graph, "validate", wrong)
+        assert library.graph("conv_fprop", window()) is None
+    assert library.graph("conv_fprop", window()) is None
+
+
+def test_what_fails_to_be_built_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    library = Library(unbuilt=["conv_fprop"])
+    caplog.set_level(logging.DEBUG)
+    with library.driver.active():
+        assert library.graph("conv_fprop", window()) is None
+        assert caplog.messages[-1].startswith("cudnn failed to build conv_fprop of Window(")
+        assert caplog.messages[-1].endswith(": CUDNN_STATUS_ALLOC_FAILED")
+        library.fake.unbuilt = ()
         assert library.graph("conv_fprop", window()) is not None
 
 

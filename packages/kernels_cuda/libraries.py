@@ -20,13 +20,18 @@ def opened(name: str, make: Callable[[], Made]) -> Made | None:
     Which it is, and why, is one line of the log, at level INFO.
     """
     wanted = os.environ.get(VARIABLE)
-    if wanted is not None and name not in wanted.split(","):
+    if wanted is not None and name not in map(str.strip, wanted.split(",")):
         _log.info("%s is not used: %s does not name it", name, VARIABLE)
         return None
     try:
         made = make()
     except Exception as error:  # what is missing shows in many ways, by classes of the bindings
-        _log.info("%s is not used: %s", name, str(error).partition("\n")[0])
+        _log.info("%s is not used: %s", name, first_line(error))
         return None
     _log.info("%s is used", name)
     return made
+
+
+def first_line(error: Exception) -> str:
+    """Of what an error says: for the log."""
+    return str(error).partition("\n")[0]

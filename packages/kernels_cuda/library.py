@@ -83,4 +83,4 @@ class _SessionDevice:
         return CompiledSegment(self._gpu, self._variables, segment, inputs)
 
     def close(self) -> None:
-        self._variables.clear()
+        self._variables.close()

@@ -4,13 +4,15 @@ import threading
 from typing import Any
 
 from qanat.core.dtypes import DType
-from qanat.core.errors import FailedPreconditionError, InvalidArgumentError
+from qanat.core.errors import CancelledError, FailedPreconditionError, InvalidArgumentError
 from qanat.core.shapes import TensorShape
 from qanat.kernels_cuda.device import DeviceArray
 
+_CLOSED = "the session was closed"
+
 
 class Variable:
-    """A value that steps read and replace.
+    """A value that steps read and replace, until the variable is closed.
 
     Arrays are never written to, so whoever has read one keeps what it read. `lock` is held from
     reading a value until its successor is in its place.
@@ -27,26 +29,45 @@ class Variable:
         self.shape = shape
         self.lock = threading.Lock()
         self._value: DeviceArray | None = None
+        self._closed = False
 
     @property
     def is_initialized(self) -> bool:
-        return self._value is not None
+        """
+        Raises:
+            CancelledError: it is closed.
+        """
+        return self._found() is not None
 
     def read(self) -> DeviceArray:
         """
         Raises:
             FailedPreconditionError: it has no value yet.
+            CancelledError: it is closed.
         """
-        value = self._value
+        value = self._found()
         if value is None:
             raise FailedPreconditionError(
                 f"expected the variable '{self.name}' to be initialized; run its initializer first"
             )
         return value
 
-    def assign(self, value: DeviceArray | None) -> None:
-        """Gives it another value; None for none."""
-        self._value = value
+    def assign(self, value: DeviceArray) -> None:
+        """Gives it another value, which a closed variable drops. The caller has the lock."""
+        if not self._closed:
+            self._value = value
+
+    def close(self) -> None:
+        """Takes the value away for good, once no step is between reading and replacing it."""
+        with self.lock:
+            self._closed = True  # before the value goes: who reads without the lock finds out why
+            self._value = None
+
+    def _found(self) -> DeviceArray | None:
+        value = self._value
+        if value is None and self._closed:
+            raise CancelledError(_CLOSED)
+        return value
 
 
 class Variables:
@@ -55,14 +76,18 @@ class Variables:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._found: dict[tuple[Any, Any], Variable] = {}
+        self._closed = False
 
     def get(self, container: Any, name: Any, dtype: DType, shape: TensorShape) -> Variable:
         """The variable of that name, made where there is none.
 
         Raises:
             InvalidArgumentError: it is of another dtype.
+            CancelledError: the variables are closed.
         """
         with self._lock:
+            if self._closed:
+                raise CancelledError(_CLOSED)
             key = (container, name)
             if key not in self._found:
                 self._found[key] = Variable(str(name), dtype, shape)
@@ -73,9 +98,11 @@ class Variables:
             )
         return found
 
-    def clear(self) -> None:
-        """Takes the values of all variables away."""
+    def close(self) -> None:
+        """Closes all variables; none is made any more."""
         with self._lock:
-            for variable in self._found.values():
-                variable.assign(None)
+            self._closed = True
+            variables = list(self._found.values())
             self._found.clear()
+        for variable in variables:  # without the lock, which a step may want that has a variable's
+            variable.close()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,6 +122,30 @@ def test_closing_a_session_frees_its_variables(driver: EmulatedDriver) -> None:
     assert before - (gpu.pool.reserved - gpu.pool.idle) >= 4000
     with pytest.raises(qn.errors.CancelledError):
         held()
+
+
+def test_a_step_during_which_its_session_is_closed(
+    driver: EmulatedDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is cancelled at what it next asks of a variable."""
+    v = qn.get_variable("v", initializer=qn.zeros([20, 20]))
+    x = qn.placeholder(qn.float32, [20, 20])
+    session = qn.Session()
+    session.run(v.initializer)
+    held = session.prepare(v.assign_add(qn.matmul(x, x)).op, [x])
+    fed = np.ones((20, 20), np.float32)
+    held(fed)
+    launch = driver.launch
+
+    def closing(function: Any, *how: Any) -> None:
+        launch(function, *how)
+        if function[0].startswith("matmul"):
+            closer.submit(session.close).result(10)
+
+    with ThreadPoolExecutor(1) as closer:
+        monkeypatch.setattr(driver, "launch", closing)
+        with pytest.raises(qn.errors.CancelledError, match="the session was closed"):
+            held(fed)
 
 
 @pytest.mark.parametrize("count", [60, 90])

@@ -38,6 +38,7 @@ class CountedDriver:
     def __init__(self, driver: Driver) -> None:
         self.calls: Counter[str] = Counter()
         self._driver = driver
+        self._streams: list[Any] = []
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._driver, name)
@@ -45,7 +46,14 @@ class CountedDriver:
             self.calls[name] += 1
         return found
 
+    def stream(self) -> Any:
+        self.calls["stream"] += 1
+        self._streams.append(self._driver.stream())
+        return self._streams[-1]
+
     def check_memory(self) -> None:
-        """Waits for all work, whose failures show then; what lies beside a block is not watched."""
+        """Waits for the work of all streams, whose failures show then; what lies beside a block is
+        not watched."""
         with self._driver.active():
-            self._driver.synchronise(self._driver.record(self._driver.stream()))
+            for stream in self._streams:
+                self._driver.synchronise(self._driver.record(stream))

@@ -48,7 +48,6 @@ _NOTES: Final = (
     {numerical_note.TENSOR_CORE, numerical_note.DOWN_CONVERT_INPUTS},
     set[numerical_note](),
 )
-_WORKSPACE: Final = 1000
 
 
 class FakeCudnn:
@@ -59,6 +58,8 @@ class FakeCudnn:
         executed: how many were run, by node.
         refuses: nodes that there is no engine for.
         fails: nodes whose graphs fail when they are run.
+        unbuilt: nodes whose plans fail when they are built, as where memory lacks.
+        workspace: bytes that each graph asks for.
     """
 
     data_type = data_type
@@ -71,11 +72,15 @@ class FakeCudnn:
         driver: EmulatedDriver,
         refuses: Collection[str] = (),
         fails: Collection[str] = (),
+        unbuilt: Collection[str] = (),
+        workspace: int = 1000,
     ) -> None:
         self.built: Counter[str] = Counter()
         self.executed: Counter[str] = Counter()
         self.refuses = refuses
         self.fails = fails
+        self.unbuilt = unbuilt
+        self.workspace = workspace
         self.driver = driver
         self.streams: dict[int, int] = {}
         self.pygraph = partial(_Graph, self)
@@ -243,7 +248,7 @@ class _Graph:
         self._plans = [plan for plan in self._plans if not plan & set(notes)]
 
     def deselect_workspace_greater_than(self, workspace: int) -> None:
-        if workspace < _WORKSPACE:
+        if workspace < self._cudnn.workspace:
             self._plans = []
 
     def check_support(self) -> None:
@@ -251,10 +256,12 @@ class _Graph:
             raise cudnnGraphNotSupportedError("No execution plans support the graph.")
 
     def build_plans(self) -> None:
+        if self._node.kind in self._cudnn.unbuilt:
+            raise RuntimeError("CUDNN_STATUS_ALLOC_FAILED")
         self._cudnn.built[self._node.kind] += 1
 
     def get_workspace_size(self) -> int:
-        return _WORKSPACE
+        return self._cudnn.workspace
 
     def execute(
         self, tensor_to_device_buffer: Mapping[int, int], workspace: int, handle: int
@@ -267,7 +274,7 @@ class _Graph:
             self._view(tensor, tensor_to_device_buffer[tensor.uid])
             for tensor in (node.x, node.w, node.y)
         ]
-        scratch = driver.memory_at(workspace, _WORKSPACE, np.uint8)
+        scratch = driver.memory_at(workspace, self._cudnn.workspace, np.uint8)
         is_wanted = not self._plans[0]
 
         def work() -> None:
