@@ -82,7 +82,8 @@ def fuse_elementwise(step: Rewriter, node: Node) -> None:
             return
         program = _Program(region)
         if program.most_results() <= MOST_RESULTS:
-            return step.replace(list(region.nodes), *program.node())
+            step.replace(list(region.nodes), *program.node())
+            return
 
 
 class _Region:
