@@ -4,7 +4,6 @@ Matrices lie by columns, `ld` elements from one to the next. Work is done in the
 handle's stream. What cuBLAS leaves to chance if it is not set fails here.
 """
 
-import ctypes
 from collections import Counter
 from dataclasses import dataclass
 from enum import IntEnum
@@ -93,31 +92,34 @@ class FakeCublas:
         self, handle: int, transa: int, transb: int, m: int, n: int, k: int, alpha: int, a: int,
         lda: int, b: int, ldb: int, beta: int, c: int, ldc: int,
     ) -> None:  # fmt: skip
-        self.calls["sgemm"] += 1
-        factors = (_float(ctypes.c_float, alpha), _float(ctypes.c_float, beta))
-        self._gemm(np.float32, handle, (transa, transb), (m, n, k), factors, (a, b, c),
-                   (lda, ldb, ldc))  # fmt: skip
+        self._gemm("sgemm", np.float32, handle, (transa, transb), (m, n, k), (alpha, beta),
+                   (a, b, c), (lda, ldb, ldc))  # fmt: skip
 
     def dgemm(
         self, handle: int, transa: int, transb: int, m: int, n: int, k: int, alpha: int, a: int,
         lda: int, b: int, ldb: int, beta: int, c: int, ldc: int,
     ) -> None:  # fmt: skip
-        self.calls["dgemm"] += 1
-        factors = (_float(ctypes.c_double, alpha), _float(ctypes.c_double, beta))
-        self._gemm(np.float64, handle, (transa, transb), (m, n, k), factors, (a, b, c),
-                   (lda, ldb, ldc))  # fmt: skip
+        self._gemm("dgemm", np.float64, handle, (transa, transb), (m, n, k), (alpha, beta),
+                   (a, b, c), (lda, ldb, ldc))  # fmt: skip
 
     def _gemm(
         self,
+        name: str,
         dtype: Any,
         handle: int,
         transposed: tuple[int, int],
         extent: tuple[int, int, int],
-        factors: tuple[float, float],
+        factors: tuple[int, int],
         addresses: tuple[int, int, int],
         leading: tuple[int, int, int],
     ) -> None:
-        """c = alpha a b + beta c, where c is m x n and the depth is k."""
+        """c = alpha a b + beta c, where c is m x n and the depth is k.
+
+        `factors` are the addresses of alpha and beta, which are read now.
+        """
+        self.calls[name] += 1
+        number = np.ctypeslib.as_ctypes_type(dtype)
+        alpha, beta = (number.from_address(address).value for address in factors)
         state = self._handles[handle]
         assert state.workspace is not None, "the workspace would be shared among streams"
         assert state.math == Math.DEFAULT_MATH, "float32 would be rounded to TF32"
@@ -131,7 +133,6 @@ class FakeCublas:
             for address, shape, ld in zip(addresses, shapes, leading, strict=True)
         )
         scratch = self._driver.memory_at(*state.workspace, np.uint8)
-        alpha, beta = factors
 
         def work() -> None:
             scratch[:64] = 0xAB
@@ -145,8 +146,3 @@ class FakeCublas:
         memory = self._driver.memory_at(address, ld * (columns - 1) + rows, dtype)
         size = memory.itemsize
         return np.lib.stride_tricks.as_strided(memory, shape, (size, ld * size))
-
-
-def _float(kind: Any, address: int) -> float:
-    value: float = kind.from_address(address).value
-    return value
