@@ -1,11 +1,12 @@
 """A task of a cluster: owns variables and queues, and runs its parts of steps."""
 
+import contextlib
 import errno
 import secrets
 import socket
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Any, Final
 
 from qanat.core import _native
@@ -15,6 +16,7 @@ from qanat.core.errors import (
     AlreadyExistsError,
     InvalidArgumentError,
     OpError,
+    ResourceExhaustedError,
     UnavailableError,
     exception_type_from_error_code,
 )
@@ -60,6 +62,7 @@ class Server:
             ValueError: the cluster has no such task.
             AlreadyExistsError: somebody serves at the task's address already.
             UnavailableError: its address is not one of this machine.
+            ResourceExhaustedError: the machine has no port left for the values that arrive.
         """
         self._cluster = ClusterSpec(server_or_cluster_def)
         self._address = self._cluster.task_address(job_name, task_index)
@@ -101,13 +104,13 @@ class Server:
         """Begins to serve; a second time is a no-op. For errors see the constructor."""
         if self._grpc is not None:
             return
-        host, _ = split_address(self._address)
+        host, port = split_address(self._address)
         try:
-            listener = socket.create_server((host, 0), family=_family(host))
-            with socket.create_server(split_address(self._address), family=_family(host)):
+            with socket.create_server((host, port), family=_family(host)):
                 pass  # that it is free: gRPC's own message would not say what is wrong
         except OSError as error:
             raise self._cannot_listen(error) from None
+        listener = _listener(host, {split_address(at)[1] for *_, at in self._cluster.tasks()})
         self._port = listener.getsockname()[1]
         self.native.listen(listener.detach())
         self._grpc = serve(_Service(self), self._address)
@@ -201,6 +204,25 @@ def connect(
         return _native.Connection(made.detach(), peer, incarnation, session, _CONNECT_TIMEOUT_S)
     except _native.StatusError as error:
         raise exception_type_from_error_code(error.code)(error.message) from None
+
+
+def _listener(host: str, taken: Set[int]) -> socket.socket:
+    """Listens at a port that the system picks, but none that a task which comes later is to have.
+
+    Raises:
+        ResourceExhaustedError: there is no port.
+    """
+    with contextlib.ExitStack() as refused:  # open until the end, so none is picked twice
+        while True:
+            try:
+                made = socket.create_server((host, 0), family=_family(host))
+            except OSError as error:
+                raise ResourceExhaustedError(
+                    f"expected a port of {host} for values that arrive, got none: {error}"
+                ) from None
+            if made.getsockname()[1] not in taken:
+                return made
+            refused.enter_context(made)
 
 
 def _family(host: str) -> socket.AddressFamily:

@@ -10,7 +10,8 @@ import pytest
 
 import qanat as qn
 from qanat.distributed_runtime import grpc_target
-from tests.end_to_end.clusters import assert_idle, config, free_addresses
+from tests.addresses import free_addresses
+from tests.end_to_end.clusters import assert_idle, config
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 

@@ -1,16 +1,21 @@
 """Tests of clusters whose tasks are all in this process; sessions reach them as clients of this
 process do, and over the network as those of others do."""
 
+import errno
+import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import qanat as qn
 from qanat.distributed_runtime import grpc_target
-from tests.end_to_end.clusters import assert_idle, config, free_addresses
+from tests.addresses import free_addresses
+from tests.end_to_end.clusters import assert_idle, config
 
 PS0, PS1, WORKER = "/job:ps/task:0", "/job:ps/task:1", "/job:worker/task:0"
 SOON = qn.RunOptions(timeout_in_ms=60_000)
@@ -259,6 +264,34 @@ def test_a_task_that_is_late_is_named(serve: Serve, cluster: qn.ClusterSpec) -> 
     with pytest.raises(qn.errors.UnavailableError, match=f"{PS0} at {address} to be there") as got:
         qn.Session(worker.target, config=qn.SessionConfig(cluster_timeout_in_ms=300))
     assert PS1 in str(got.value)
+
+
+def test_values_do_not_arrive_where_a_later_task_is_to_serve() -> None:
+    # Half of the ports that the system gives to who asks for any.
+    first, last = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+    (address,) = free_addresses(1)
+    others = [f"127.0.0.1:{port}" for port in range(first, last) if port & 2]
+    others = [other for other in others if other != address]
+    for _ in range(10):
+        server = qn.Server({"ps": others, "worker": [address]}, "worker", 0)
+        port = server.status().step_port
+        server.stop()
+        assert f"127.0.0.1:{port}" not in others
+
+
+def test_a_machine_without_a_port_left_is_an_error(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = socket.create_server
+
+    def exhausted(address: tuple[str, int], **options: object) -> socket.socket:
+        if address[1] == 0:
+            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+        return create(address, **options)
+
+    monkeypatch.setattr(socket, "create_server", exhausted)
+    with pytest.raises(qn.errors.ResourceExhaustedError, match=r"a port of 127\.0\.0\.1"):
+        serve("ps", 0)
 
 
 def test_a_late_task_is_waited_for(serve: Serve) -> None:

@@ -1,7 +1,6 @@
 """Between-graph replication, with all tasks in this process: what several workers compute together
 is what one would have computed from all their examples."""
 
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,16 +9,9 @@ import numpy as np
 import pytest
 
 import qanat as qn
+from tests.addresses import free_addresses
 
 RATE = 0.1
-
-
-def free_addresses(count: int) -> list[str]:
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    addresses = [f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners]
-    for listener in listeners:
-        listener.close()
-    return addresses
 
 
 class Worker:

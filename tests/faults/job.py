@@ -4,7 +4,6 @@ import os
 import queue
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -12,6 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
+
+from tests.addresses import free_addresses
 
 # Within which a task's end is told elsewhere. It takes some tens of milliseconds, most of it to
 # print an exception.
@@ -118,14 +119,6 @@ class Job:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-def free_addresses(count: int) -> list[str]:
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    addresses = [f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners]
-    for listener in listeners:
-        listener.close()
-    return addresses
 
 
 def checkpoints(folder: Path) -> list[str]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 import qanat as qn
-from tests.faults.job import AT_ONCE_S, Task, free_addresses
+from tests.addresses import free_addresses
+from tests.faults.job import AT_ONCE_S, Task
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 

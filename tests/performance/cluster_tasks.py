@@ -6,7 +6,6 @@ a worker calls `answer` with a function that does one step.
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tests.addresses import free_addresses
 from tests.performance.interleaved import Entrant, Work
 
 ROWS = 32  # that a sparse step fetches
@@ -63,7 +63,7 @@ def entrant(module: str, workload: Workload, is_peer: bool) -> Entrant:
 
 def _start(module: str, workload: Workload) -> Work:
     """Starts a cluster; a call has all workers do their steps and gives the seconds of one."""
-    addresses = _free_addresses(workload.ps + workload.workers)
+    addresses = free_addresses(workload.ps + workload.workers)
     cluster = {"ps": addresses[: workload.ps], "worker": addresses[workload.ps :]}
     places = [Place(job, i, cluster, workload) for job in cluster for i in range(len(cluster[job]))]
     tasks = [_run(module, place) for place in places]
@@ -79,14 +79,6 @@ def _start(module: str, workload: Workload) -> Work:
         return sum(float(_line(worker)) for worker in workers) / len(workers)
 
     return work
-
-
-def _free_addresses(count: int) -> list[str]:
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    addresses = [f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners]
-    for listener in listeners:
-        listener.close()
-    return addresses
 
 
 def _run(module: str, place: Place) -> "subprocess.Popen[str]":
