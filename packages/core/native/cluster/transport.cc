@@ -25,6 +25,8 @@ void prepare(int socket) {
   fcntl(socket, F_SETFD, FD_CLOEXEC);
 }
 
+int spare_descriptor() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
+
 }  // namespace
 
 Connection::Connection(Transport* transport, int socket, std::string peer,
@@ -175,7 +177,7 @@ Transport& Transport::process() {
   return *transport;
 }
 
-Transport::Transport() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+Transport::Transport() : epoll_(epoll_create1(EPOLL_CLOEXEC)), spare_(spare_descriptor()) {
   std::thread(&Transport::run, this).detach();
 }
 
@@ -244,10 +246,22 @@ void Transport::accept_all(int listener, const std::weak_ptr<ConnectionHandler>&
     const int socket = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (socket >= 0) {
       add_locked(socket, "a task that has connected", handler);
+    } else if (errno == EMFILE || errno == ENFILE) {
+      if (!refuse_one(listener)) return;
     } else if (errno != EINTR) {
       return;
     }
   }
+}
+
+// Without a descriptor a connection can't be accepted, and the listener would stay readable. So it
+// is accepted with the spare one and closed: the other end is told at once.
+bool Transport::refuse_one(int listener) {
+  ::close(spare_);
+  const int socket = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  if (socket >= 0) ::close(socket);
+  spare_ = spare_descriptor();
+  return socket >= 0;
 }
 
 // The socket's number is free for others once the connection is gone, so it is no longer watched.

@@ -113,11 +113,13 @@ class Transport {
   std::shared_ptr<Connection> add_locked(int socket, std::string peer,
                                          std::weak_ptr<ConnectionHandler> handler);
   void accept_all(int listener, const std::weak_ptr<ConnectionHandler>& handler);
+  bool refuse_one(int listener);
   void watch(int socket, bool for_writing, bool added);
   void remove(const std::shared_ptr<Connection>& connection);
 
   const int epoll_;
   std::mutex mutex_;  // guards all below
+  int spare_;         // a descriptor to accept with where the process has no other left
   std::map<int, std::shared_ptr<Connection>> connections_;
   std::map<int, std::weak_ptr<ConnectionHandler>> listeners_;
 };

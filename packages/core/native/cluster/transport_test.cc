@@ -3,7 +3,9 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -68,6 +70,50 @@ Message abort_frame(const Tensor& value) {
   return frame;
 }
 
+// The transport accepts here; a client is a bare socket.
+struct Listener {
+  std::shared_ptr<Counter> handler = std::make_shared<Counter>();
+  const int listening = socket(AF_INET, SOCK_STREAM, 0);
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+
+  Listener() {
+    CHECK_EQ(bind(listening, generic(), size_), 0);
+    CHECK_EQ(::listen(listening, 8), 0);
+    CHECK_EQ(getsockname(listening, generic(), &size_), 0);
+    Transport::process().listen(listening, handler);
+  }
+  ~Listener() {
+    Transport::process().stop_listening(listening);
+    ::close(client);
+  }
+
+  void connect_client() { CHECK_EQ(connect(client, generic(), size_), 0); }
+
+ private:
+  sockaddr* generic() { return reinterpret_cast<sockaddr*>(&address_); }
+
+  sockaddr_in address_{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
+  socklen_t size_ = sizeof(address_);
+};
+
+// Comes first: a connection that an earlier test had would leave a descriptor when it is closed.
+TEST(a_process_without_descriptors_left_refuses_at_once) {
+  Listener listener;
+  const timeval deadline{std::chrono::seconds(kDeadline).count(), 0};
+  setsockopt(listener.client, SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof(deadline));
+  rlimit before{};
+  CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = dup(0);  // the lowest number that is free
+  ::close(next);
+  const rlimit none_more{static_cast<rlim_t>(next), before.rlim_max};
+  CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none_more), 0);
+  listener.connect_client();
+  char byte;
+  const ssize_t received = recv(listener.client, &byte, 1, 0);
+  CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  CHECK_EQ(received, ssize_t{0});
+}
+
 TEST(a_connection_that_ended_keeps_no_frames) {
   Link link;
   Tensor big;  // more than sockets hold
@@ -122,27 +168,14 @@ TEST(a_step_that_a_closed_table_hears_of_is_over) {
 // A number of a socket goes from one listener to the next: each connection is its own listener's.
 TEST(a_listener_that_stops_accepts_nothing_of_the_next) {
   for (int round = 0; round < 200; ++round) {
-    auto handler = std::make_shared<Counter>();
-    const int listener = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    CHECK_EQ(bind(listener, generic, size), 0);
-    CHECK_EQ(::listen(listener, 8), 0);
-    CHECK_EQ(getsockname(listener, generic, &size), 0);
-    Transport::process().listen(listener, handler);
-    const int client = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK_EQ(connect(client, generic, size), 0);
+    Listener listener;
+    listener.connect_client();
     if (round % 2 == 0) {  // else it stops while the connection is being accepted
       OutgoingFrame frame{Message()};
-      CHECK(frame.write(client) && frame.done());
-      ::close(client);
-      CHECK(handler->ends.reach(1));
+      CHECK(frame.write(listener.client) && frame.done());
+      CHECK_EQ(shutdown(listener.client, SHUT_WR), 0);
+      CHECK(listener.handler->ends.reach(1));
     }
-    Transport::process().stop_listening(listener);
-    if (round % 2 != 0) ::close(client);
   }
 }
 
