@@ -73,17 +73,17 @@ class Replica:
 
     def config(self, threads: int | None) -> qn.SessionConfig:
         """An asynchronous worker does not depend on the others, and is not told of their end."""
-        filters = () if self.cluster is None or self.sync else ("/job:ps", self._own())
+        filters = () if self.cluster is None or self.sync else self.own_filters()
         return qn.SessionConfig(threads=threads, device_filters=filters)
+
+    def own_filters(self) -> tuple[str, str]:
+        """The tasks that a session here needs in any case."""
+        return "/job:ps", f"/job:{self.job}/task:{self.index}"
 
     def serve(self, threads: int | None) -> "qn.Server":
         """The server of this task of a cluster."""
         config = qn.SessionConfig(threads=threads)
         return qn.Server(self.cluster, self.job, self.index, config)
-
-    def _own(self) -> str:
-        return f"/job:{self.job}/task:{self.index}"
-
 
 def await_variables(session: qn.Session, missing: qn.Tensor) -> None:
     """Returns once the chief has given all variables their values.
@@ -125,7 +125,9 @@ class Farewell:
     """Has workers that step together end together: a session takes it for a fault when a task that
     it depends on is gone.
 
-    Is made in the graph, before the session.
+    The chief lets all leave once all are done. From then on workers may be gone, so what is still
+    to be said is said in a session that depends on none of them. Is made in the graph, before the
+    session.
     """
 
     def __init__(self, replica: Replica) -> None:
@@ -141,14 +143,40 @@ class Farewell:
             self._left_to_leave = leave.size()
 
     def wait(self, session: qn.Session) -> None:
-        """Returns once all workers have called it."""
+        """Returns once all workers have called it.
+
+        Args:
+            session: depends on all workers.
+
+        Raises:
+            OpError: one is gone and has not.
+        """
         if not (self._replica.sync and self._others):
             return
-        if not self._replica.is_chief:
-            session.run(self._say_done)
-            session.run(self._leave)
-            return
-        session.run(self._all_done)
-        session.run(self._let_leave)
-        while session.run(self._left_to_leave) > 0:
+        config = qn.SessionConfig(device_filters=self._replica.own_filters())
+        with qn.Session(self._replica.target, session.graph, config) as own:
+            if self._replica.is_chief:
+                session.run(self._all_done)
+                own.run(self._let_leave)
+            else:
+                session.run(self._say_done)
+                self._await_leave(session, own)
+
+    def _await_leave(self, session: qn.Session, own: qn.Session) -> None:
+        while True:
+            fault = _fault(session, self._left_to_leave)
+            if own.run(self._left_to_leave) > 0:
+                own.run(self._leave)
+                return
+            if fault is not None:  # and nobody might leave yet
+                raise fault
             time.sleep(_RETRY_S)
+
+
+def _fault(session: qn.Session, probe: qn.Tensor) -> "qn.errors.OpError | None":
+    """What has befallen a session, if anything has."""
+    try:
+        session.run(probe)
+    except qn.errors.OpError as error:
+        return error
+    return None

@@ -44,6 +44,7 @@ def train_replica(
     )
     step = int(session.run(classifier.global_step))
     saved = step // save_every
+    newest = None
     for batch in _share(examples, batch_size, seed, replica, step):
         if step >= until:
             break
@@ -56,8 +57,10 @@ def train_replica(
         if replica.is_chief and step // save_every > saved:
             saved = step // save_every
             save(step)
-    if replica.is_chief:
-        save(int(session.run(classifier.global_step)))
+            newest = step
+    reached = int(session.run(classifier.global_step))
+    if replica.is_chief and reached != newest:
+        save(reached)
 
 
 def _share(
