@@ -208,13 +208,11 @@ def test_prepared_steps(session: Session) -> None:
 
 def test_deadlines(session: Session) -> None:
     slow = add(sleep(ms=200), sleep(ms=200))
-    start = time.monotonic()
     with pytest.raises(
         errors.DeadlineExceededError,
         match=r"\[\w+\] expected the step to end within 0.02 s.*made at .*session_test.py",
     ):
         session.run(slow, options=RunOptions(timeout_in_ms=20))
-    assert time.monotonic() - start < 2
     assert session.run(slow, options=RunOptions(timeout_in_ms=60_000)) == 2.0
     with Session(config=SessionConfig(operation_timeout_in_ms=20)) as hasty:
         with pytest.raises(errors.DeadlineExceededError):
@@ -241,16 +239,16 @@ def test_closing_ends_running_steps() -> None:
 
 def test_keyboard_interrupt_ends_the_step_alone(session: Session) -> None:
     chain: Output = sleep(ms=50)
-    for _ in range(100):
+    for _ in range(800):
         chain = identity(add(chain, sleep(ms=50)))
     main = threading.main_thread().ident
     assert main is not None
     timer = threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT))
-    timer.start()
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         session.run(chain)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 10
     timer.join()
     assert session.run(constant(1)) == 1
 

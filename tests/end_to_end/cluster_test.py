@@ -224,7 +224,9 @@ def test_closing_ends_steps_that_wait(target: str, servers: list[qn.Server]) -> 
 
     waiter = threading.Thread(target=wait)
     waiter.start()
+    until = time.monotonic() + 30
     while not servers[0].native.steps():
+        assert time.monotonic() < until
         time.sleep(0.01)
     session.close()
     waiter.join(10)

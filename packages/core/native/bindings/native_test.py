@@ -331,17 +331,17 @@ def test_the_end_of_python_says_nothing_of_steps_that_run() -> None:
 
 
 def test_deadlines(runtime: Any) -> None:
-    executable = sleeper(runtime, 300, 5)
+    executable = sleeper(runtime, 4000, 5)
     start = time.monotonic()
     with pytest.raises(_native.StatusError) as caught:
         executable.run([], 0.05)
     assert caught.value.code == 4
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 10  # not after all the 20 s
     assert sum_of_two(runtime).run([1.0, 2.0], 1e300) == [3]
 
 
 def test_cancellation(runtime: Any) -> None:
-    executable = sleeper(runtime, 600, 5)
+    executable = sleeper(runtime, 4000, 5)
     cancellation = _native.Cancellation()
     timer = threading.Timer(0.05, cancellation.cancel, (1, "closed"))
     timer.start()
@@ -352,13 +352,13 @@ def test_cancellation(runtime: Any) -> None:
 
 
 def test_an_interrupt_ends_the_step(runtime: Any) -> None:
-    executable = sleeper(runtime, 600, 5)
+    executable = sleeper(runtime, 4000, 5)
     timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
     start = time.monotonic()
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         executable.run([])
-    assert time.monotonic() - start < 1.5
+    assert time.monotonic() - start < 10  # not after all the 20 s
     timer.join()
     assert sum_of_two(runtime).run([1.0, 2.0]) == [3]
     assert sleeper(runtime, 2, 1).run([]) == [2]
