@@ -14,9 +14,6 @@ from qanat.core.convert import constant_node
 from qanat.core.errors import located
 from qanat.core.graph import Graph, Operation, Output
 
-# A constant with no more elements is repeated within, where shape functions see its value.
-_MOST_REPEATED = 64
-
 
 class Context:
     """A branch or a loop.
@@ -114,8 +111,6 @@ class Context:
 
     def _captured_from(self, value: Output, owner: "Context | None") -> Output:
         if owner is None or owner in self.chain():
-            if _is_small_constant(value):
-                return self._repeated(value)
             outer = value if self.outer is None else self.outer.capture_one(value)
             return self._bring_in(outer)
         mirror = next((c for c in self.chain() if c.mirrors is owner), None)
@@ -185,7 +180,3 @@ def belongs(op: Operation, inputs_of: Context | None, outputs_of: Context | None
 def _loop_of(op: Operation) -> Context | None:
     context: Any = op.control_flow
     return None if context is None else context.loop
-
-
-def _is_small_constant(value: Output) -> bool:
-    return value.op.type == "Const" and (value.shape.num_elements() or 0) <= _MOST_REPEATED

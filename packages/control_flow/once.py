@@ -24,6 +24,6 @@ class OnceOnly:
 
     def input_gradients(self, grads: Sequence[Output | None]) -> NoReturn:
         raise LookupError(
-            f"expected a first derivative through the {self._where}, got a second one, which is "
+            f"expected a first derivative through {self._where}, got a second one, which is "
             "not to be had: unroll it, or take the derivative within it"
         )

@@ -160,7 +160,7 @@ class OpDef:
         attrs: by name, the inferred ones too.
         shape_fn: called as `shape_fn(*inputs, **attrs)`; each input an In, or a list of them.
         gradient: called as `gradient(op, *grads)`; None if there is none.
-        static_value: called as shape_fn is, gives the only output's value where it is known.
+        static_value: called as shape_fn is, gives the value of each output where it is known.
         stateful: never merged with another node and never folded.
         differentiable: False where no gradient is meant to exist.
         pointwise: whether an element of the output depends on the elements in its place alone.

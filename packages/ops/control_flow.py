@@ -45,6 +45,11 @@ def switch(data: T, pred: Bool) -> Shapes:
     return [_same(data), _same(data)]
 
 
+@switch.static_value
+def _(data: In, pred: In) -> object:
+    return static_value(data.output)
+
+
 @switch.gradient
 def _(op: Operation, false: Output | None, true: Output | None) -> Grads:
     """Of a value that a branch takes in, seen from within the branch."""
