@@ -310,3 +310,12 @@ def test_an_error_in_a_rule_says_which() -> None:
     with pytest.raises(ValueError) as raised:
         gradients(y, x)
     assert "gradient of node 'twisted', made at" in raised.value.__notes__[0]
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((0, 2), 1), ((2, 0), 0), ((0, 2, 3), 1)])
+def test_what_is_gathered_from_an_empty_batch_has_a_gradient(
+    shape: tuple[int, ...], axis: int
+) -> None:
+    x = fed(*[None] * len(shape))
+    (grad,) = gradients(ops.gather(x, [1, 0], axis=axis), [x])
+    assert run(grad, {x: np.zeros(shape, np.float32)}).shape == shape

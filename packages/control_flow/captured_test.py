@@ -76,3 +76,13 @@ def test_shape_functions_see_the_value_of_a_constant_that_is_taken_in() -> None:
         assert mapped.shape.as_list() == [1, 2, 3]
         got = session.run([branch, mapped], {x: np.ones(6, np.float32)})
         assert all((each == 1).all() for each in got)
+
+
+def test_gradients_of_what_is_empty() -> None:
+    with Graph().as_default(), Session() as session:
+        x, z = placeholder("float32", [0]), placeholder("float32", [0])
+        looped = while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y * x), [0, x])[1]
+        branch = cond(ops.size(x) > 1, lambda: x * 2.0, lambda: z * 2.0)
+        grads = gradients([looped, branch], [x, z])
+        empty = np.zeros(0, np.float32)
+        assert [grad.shape for grad in session.run(grads, {x: empty, z: empty})] == [(0,), (0,)]

@@ -5,6 +5,7 @@ them. On an Operation the values are bool, int, float, str or bytes, DType, Tens
 and lists.
 """
 
+import math
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -36,9 +37,14 @@ def _int(value: Any) -> int:
 
 
 def _float(value: Any) -> float:
-    if isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool):
-        return float(value)
-    raise TypeError
+    """In the precision that a GraphDef has, so that a graph read back computes the same."""
+    if not isinstance(value, (int, float, np.floating, np.integer)) or isinstance(value, bool):
+        raise TypeError
+    with np.errstate(over="ignore"):
+        rounded = float(np.float32(value))
+    if math.isinf(rounded) and not math.isinf(value):
+        raise ValueError("a float32")
+    return rounded
 
 
 def _string(value: Any) -> str | bytes:

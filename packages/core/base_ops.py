@@ -157,6 +157,8 @@ def _filled(array: np.ndarray[Any, Any], shape: TensorShape, verify: bool) -> np
         raise ShapeError(f"expected a fully known shape, got {shape}")
     if array.shape == dims:
         return array
+    if array.ndim == 0 and not verify:
+        return np.full(dims, array)
     if verify or array.size > count or (array.size == 0 and count):
         raise ShapeError(f"expected a value for shape {shape}, got one of {list(array.shape)}")
     flat = np.empty(count, array.dtype)

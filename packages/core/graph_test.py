@@ -238,6 +238,7 @@ def test_constants() -> None:
     with Graph().as_default():
         assert constant([1, 2], shape=[2, 2]).op.get_attr("value").tolist() == [[1, 2], [2, 2]]
         assert constant(np.float64(1), "float32").dtype.name == "float32"
+        assert constant(1.0, shape=[2, 0]).op.get_attr("value").shape == (2, 0)
         with pytest.raises(
             ShapeError, match=r"\[Const\] expected a value for shape \[1\], got one of"
         ):

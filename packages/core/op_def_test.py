@@ -72,8 +72,22 @@ def padded(
     return [x.shape]
 
 
+@op("OpTestScale", outputs="y: T", T=dtypes.FLOATING)
+def scaled(x: T, *, factor: float) -> Shapes:
+    return [x.shape]
+
+
 def graph_of_one() -> Output:
     return placeholder("float32", [2, None], name="x")
+
+
+def test_a_float_attr_is_what_a_graph_def_holds() -> None:
+    with Graph().as_default():
+        y = scaled(graph_of_one(), factor=0.2)
+        assert y.op.get_attr("factor") == float(np.float32(0.2)) != 0.2
+        assert scaled(graph_of_one(), factor=np.inf).op.get_attr("factor") == np.inf
+        with pytest.raises(ValueError, match="attr factor: expected a float32, got 1e\\+300"):
+            scaled(graph_of_one(), factor=1e300)
 
 
 def test_builder_adds_a_typed_and_shaped_node() -> None:

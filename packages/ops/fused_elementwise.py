@@ -106,6 +106,7 @@ class _Region:
         self._most_nodes = most_nodes
         self._read: set[Ref] = set()
         self._outside: set[Ref] = set()  # the values that others make
+        self._awaited: set[str] = set()  # before anything here may be read or computed
         self._instructions = 0
         self._add(root)
 
@@ -159,12 +160,13 @@ class _Region:
         elif node.op == _READ:
             self._read.add(node.inputs[0])
         self._outside = self._outside_with([node])
+        self._awaited = self._awaited_with([node])
         self._instructions += _instructions(node)
 
     def _take(self, node: Node) -> list[Node]:
         """Takes in a node that may fit, and updates that use it, if nobody else does; gives what it
         took."""
-        if node.op == _READ and node.inputs[0] not in self.updates:
+        if node.op == _READ and not self._may_read(node):
             return []
         updates: dict[Ref, Node] = {}
         for name in self.step.consumers(node):
@@ -176,11 +178,26 @@ class _Region:
                 if len(updates) > MOST_HANDLES:
                     return []
         new = [node, *updates.values()]
-        if self.step.is_wanted(node) or not self._has_room(new):
+        if self.step.is_wanted(node) or not self._has_room(new) or not self._keeps_order(new):
             return []
         for taken in new:
             self._add(taken)
         return new
+
+    def _may_read(self, node: Node) -> bool:
+        """Whether a variable that is read is updated here, and its value is not just written to
+        another: a program reads all before it writes anything, but that is the writing itself."""
+        users = [self.step.nodes[name] for name in self.step.consumers(node)]
+        return node.inputs[0] in self.updates and not any(_writes(user, node) for user in users)
+
+    def _keeps_order(self, new: Sequence[Node]) -> bool:
+        """Whether nothing is read or computed after something else of the region: a program writes
+        at its end."""
+        inside = self.nodes.keys() | {node.name for node in new}
+        return inside.isdisjoint(self._awaited_with(new))
+
+    def _awaited_with(self, new: Sequence[Node]) -> set[str]:
+        return self._awaited.union(*(n.control_inputs for n in new if n.op not in _UPDATES))
 
     def _has_room(self, new: Sequence[Node]) -> bool:
         """Whether a program of the region and these nodes is within the limits."""
@@ -216,9 +233,16 @@ class _Region:
 
     def _is_new_update(self, user: Node, value: Node) -> bool:
         """Whether a user of `value` updates a variable that nothing here updates yet."""
-        if user.op not in _UPDATES or user.inputs[1].node != value.name:
-            return False
-        return user.device == self.root.device and user.inputs[0] not in self.updates
+        return (
+            _writes(user, value)
+            and user.device == self.root.device
+            and user.inputs[0] not in self.updates
+        )
+
+
+def _writes(user: Node, value: Node) -> bool:
+    """Whether a user of a value updates a variable by it."""
+    return user.op in _UPDATES and user.inputs[1].node == value.name
 
 
 def _values(node: Node) -> tuple[Ref, ...]:
@@ -250,8 +274,8 @@ class _Program:
         self._text: list[str] = []
         self._names: dict[str, str] = {}
         self._operand(region.root.inputs[-1] if region.root.op in _UPDATES else region.result)
-        for ref, update in region.updates.items():
-            handle = self._number(self._handles, ref)
+        for update in region.step.order([update.name for update in region.updates.values()]):
+            handle = self._number(self._handles, update.inputs[0])
             self._text.append(f"h{handle}{_UPDATES[update.op]}{self._operand(update.inputs[1])}")
 
     def most_results(self) -> int:

@@ -160,3 +160,34 @@ def test_a_program_has_no_more_instructions_than_kernels_have_room_for() -> None
         total = add_n([total, *[x] * 30])
     lengths = [node.attrs["program"].count("Add(") for node in fused(optimised([total]))]
     assert lengths and max(lengths) <= 96
+
+
+def test_a_variable_that_is_read_after_its_update_is_read_by_itself() -> None:
+    v, mean, g = variable("v"), variable("mean"), vector(1, 2, 3)
+    d = g * 0.5
+    with control_dependencies([assign_sub_variable_op(v, d)]):
+        new = read_variable_op(v, dtype=dtypes.float32)
+    step = optimised([], [assign_sub_variable_op(mean, new + d)])
+    (read,) = [node for node in step if node.op == "ReadVariableOp"]
+    assert not any("h1+" in node.attrs["program"] for node in fused(step))
+    assert read.control_inputs
+
+
+def test_a_value_that_is_only_moved_between_variables_is_read_by_itself() -> None:
+    u, v = variable("u"), variable("v")
+    old = read_variable_op(u, dtype=dtypes.float32)
+    new = old * vector(1, 2, 3)
+    step = optimised([], [assign_variable_op(u, new), assign_sub_variable_op(v, old)])
+    assert [node.op for node in step if node.op == "ReadVariableOp"] == ["ReadVariableOp"]
+    assert not any("h1-=h0" in node.attrs["program"] for node in fused(step))
+
+
+def test_variables_are_written_in_order() -> None:
+    u, v, d = variable("u"), variable("v"), tanh(vector(1, 2, 3))
+    first = assign_sub_variable_op(v, d)
+    with control_dependencies([first]):
+        second = assign_sub_variable_op(u, d)
+    (node,) = fused(optimised([], [first, second]))
+    assert node.attrs["program"] == "t0=Tanh(v0);h0-=t0;h1-=t0"
+    handles = [ref.node for ref in node.inputs[:2]]
+    assert handles == [v.op.name, u.op.name]

@@ -123,10 +123,10 @@ def _rows_to_params(grad: Output, rows: Output, params: Output) -> Output:
     """grad, [*indices.shape, *params.shape[1:]], summed by row into params' shape."""
     shape = shaping.shape_of(params)
     flat: Any
-    if isinstance(shape, Output):
-        flat = joining.concat([[-1], shape[1:]], 0)
+    if isinstance(shape, Output) or 0 in shape[1:]:
+        flat = joining.concat([shaping.shape(rows), shape[1:]], 0)
     else:
-        flat = [-1 if 0 not in shape[1:] else rows.shape.num_elements() or 0, *shape[1:]]
+        flat = [-1, *shape[1:]]
     values = shaping.reshape(grad, flat)
     return unsorted_segment_sum(values, rows, shape[0])
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import qanat as qn
 from qanat import ops
@@ -195,6 +197,57 @@ def test_many_updates_by_results_of_one_program() -> None:
     for found in got:
         expected = np.tanh(expected * 1.5)
         np.testing.assert_allclose(found, 1 - expected, rtol=1e-5)
+
+
+# A program of variables: each instruction reads one (or uses the last result), computes with it,
+# and changes one.
+INSTRUCTIONS = st.lists(
+    st.tuples(
+        st.integers(-1, 2),
+        st.sampled_from(["value", "double", "sum"]),
+        st.integers(0, 2),
+        st.sampled_from(["assign", "assign_add", "assign_sub"]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(INSTRUCTIONS)
+@example([(-1, "double", 0, "assign_add"), (0, "sum", 1, "assign_add")])  # a read after an update
+@example([(0, "value", 1, "assign_add"), (-1, "double", 0, "assign")])  # the old value is kept
+def test_reads_and_updates_in_order(program: list[tuple[int, str, int, str]]) -> None:
+    """What control edges order stays in order, whatever is joined."""
+    feed = np.array([1.5, -2.0, 0.25, 3.0], np.float32)
+    held = [np.full(4, i + 1, np.float32) for i in range(3)]
+    with qn.Graph().as_default():
+        variables = [qn.Variable(value.copy()) for value in held]
+        fed = qn.placeholder(qn.float32, [4])
+        last, expected = fed * 0.5, feed * np.float32(0.5)
+        before: list[qn.Operation] = []
+        for source, how, target, update in program:
+            with qn.control_dependencies(before):
+                read = last if source < 0 else variables[source].read_value()
+            value = expected if source < 0 else held[source]
+            if how == "double":
+                value, read = value * np.float32(2.0), read * 2.0
+            elif how == "sum":
+                value, read = value + expected, read + last
+            last, expected = read, value
+            with qn.control_dependencies(before):
+                before = [getattr(variables[target], update)(read, read_value=False)]
+            held[target] = {
+                "assign": value,
+                "assign_add": held[target] + value,
+                "assign_sub": held[target] - value,
+            }[update]
+        for config in CONFIGS:
+            with qn.Session(config=config) as session:
+                session.run(qn.global_variables_initializer())
+                session.run(before, {fed: feed})
+                got = session.run([variable.read_value() for variable in variables])
+                np.testing.assert_array_equal(got, held)
 
 
 def test_programs_fit_the_kernels_for_gpus() -> None:

@@ -1,13 +1,17 @@
 """From a Graph to a StepGraph: what the fetches need, cut off where values are fed."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from qanat.core.errors import InvalidArgumentError, located
 from qanat.core.operation import Operation, Output
 from qanat.core.ordering import postorder
 from qanat.core.passes.flow import closes_loop
 from qanat.core.passes.step_graph import Node, Ref, StepGraph, ref_of
-from qanat.core.signature import Role, lookup
+from qanat.core.shapes import UNKNOWN
+from qanat.core.signature import Role, lookup, static_value
+
+_PLACEHOLDERS: Final = frozenset({"Placeholder", "PlaceholderWithDefault"})
 
 
 def prune(
@@ -34,13 +38,35 @@ def prune(
         return before
 
     order = postorder(roots, needs)
+    replaced = [args[output].name for output in feeds if _is_known(output)]
     nodes = [*args.values(), *(_node(args, op) for op in order)]
+    nodes = _without_stale_shapes(nodes, replaced)
     return StepGraph(
         {node.name: node for node in nodes},
         feeds=tuple([node.name for node in args.values()]),
         fetches=tuple([_ref(args, output) for output in fetches]),
         targets=tuple([op.name for op in targets]),
     )
+
+
+def _is_known(output: Output) -> bool:
+    """Whether shape functions may have seen its value."""
+    return static_value(output) is not None
+
+
+def _without_stale_shapes(nodes: list[Node], replaced: list[str]) -> list[Node]:
+    """The nodes, each after all it uses, without shapes that may come of values which feeds
+    replace."""
+    if not replaced:
+        return nodes
+    stale = set(replaced)
+    kept = []
+    for node in nodes:
+        if any(ref.node in stale for ref in node.inputs):
+            stale.add(node.name)
+            node = node.replace(shapes=(UNKNOWN,) * len(node.shapes))
+        kept.append(node)
+    return kept
 
 
 def _is_given(args: dict[Output, Node], op: Operation) -> bool:
@@ -63,7 +89,7 @@ def _node(args: dict[Output, Node], op: Operation) -> Node:
         name=op.name,
         op_def=op_def,
         inputs=tuple([_ref(args, output) for output in op.inputs]),
-        control_inputs=tuple([other.name for other in op._control_inputs]),
+        control_inputs=tuple([other.name for other in _waits(args, op)]),
         attrs=attrs,
         dtypes=tuple([output.dtype for output in op.outputs]),
         shapes=tuple([output._shape for output in op.outputs]),
@@ -95,10 +121,19 @@ def _needs(fed: dict[Output, Node], op: Operation) -> tuple[list[Operation], lis
     """What an operation uses or waits for, and what it uses by back edges."""
     used = [output.op for output in op.inputs if output not in fed]
     if op.op_def.role is not Role.MERGE:
-        return [*used, *op._control_inputs], []
+        return [*used, *_waits(fed, op)], []
     behind = [other for other in used if closes_loop(op.op_def, other.op_def)]
     before = [other for other in used if other not in behind]
-    return [*before, *op._control_inputs], behind
+    return [*before, *_waits(fed, op)], behind
+
+
+def _waits(fed: dict[Output, Node], op: Operation) -> list[Operation]:
+    """What an operation waits for: not for a placeholder that is fed."""
+    return [
+        other
+        for other in op._control_inputs
+        if not (other.type in _PLACEHOLDERS and _is_given(fed, other))
+    ]
 
 
 def _not_fed(op: Operation) -> InvalidArgumentError:

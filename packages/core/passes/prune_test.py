@@ -11,7 +11,7 @@ from qanat.core.op_def import In, Shapes, op
 from qanat.core.passes.prune import prune
 from qanat.core.passes.step_graph import Ref
 from qanat.core.passes.verify import verify
-from qanat.core.shapes import broadcast
+from qanat.core.shapes import UNKNOWN, TensorShape, broadcast
 
 T = Annotated[In, "T"]
 
@@ -19,6 +19,11 @@ T = Annotated[In, "T"]
 @op("PruneTestAdd", outputs="z: T", T={"float32", "int32"})
 def add(x: T, y: T) -> Shapes:
     return [broadcast(x.shape, y.shape)]
+
+
+@op("PruneTestFilled", outputs="z: float32")
+def filled(dims: Annotated[In, "int32"]) -> Shapes:
+    return [TensorShape(dims.value)]
 
 
 def test_keeps_what_is_needed_in_an_order_that_runs() -> None:
@@ -47,6 +52,27 @@ def test_feeds_cut_the_graph() -> None:
     assert list(step.nodes) == ["_arg_y_0", "z"]
     assert step.feeds == ("_arg_y_0",) and step.fetches == (Ref("z", 0), Ref("_arg_y_0", 0))
     assert "_arg_y_0 = _Arg[T=float32, index=0, shape=[2]]() : float32[2]" in str(step)
+
+
+def test_what_is_fed_for_a_constant_leaves_no_shape_that_came_of_it() -> None:
+    with Graph().as_default():
+        k = constant([2, 3], name="k")
+        y = identity(filled(k), name="y")
+        fed = verify(prune([k], [y], []), "prune")
+        kept = verify(prune([], [y], []), "prune")
+    assert y.shape == [2, 3] and kept.nodes["y"].shapes == (y.shape,)
+    assert fed.nodes["y"].shapes == (UNKNOWN,)
+
+
+def test_nothing_waits_for_a_placeholder_that_is_fed() -> None:
+    with Graph().as_default():
+        x = placeholder("float32", [], name="x")
+        with control_dependencies([x]):
+            y = constant(1.0, name="y")
+        step = verify(prune([x], [y], []), "prune")
+        assert step.nodes["y"].control_inputs == () and "x" not in step.nodes
+        with pytest.raises(InvalidArgumentError, match="expected a value of float32"):
+            prune([], [y], [])
 
 
 def test_control_inputs_and_targets_are_needed_too() -> None:
