@@ -86,7 +86,7 @@ def test_a_float_attr_is_what_a_graph_def_holds() -> None:
         y = scaled(graph_of_one(), factor=0.2)
         assert y.op.get_attr("factor") == float(np.float32(0.2)) != 0.2
         assert scaled(graph_of_one(), factor=np.inf).op.get_attr("factor") == np.inf
-        with pytest.raises(ValueError, match="attr factor: expected a float32, got 1e\\+300"):
+        with pytest.raises(ValueError, match="attr factor: expected a float, got .* a float32"):
             scaled(graph_of_one(), factor=1e300)
 
 

@@ -34,8 +34,12 @@ class Plan:
         fetches: Any,
         feed_keys: Sequence[Any],
         cancellation: "_native.Cancellation",
+        deadline_s: float,
     ) -> None:
         """
+        Args:
+            deadline_s: of the first step, which waits for this.
+
         Raises:
             TypeError, ValueError: a fetch or feed key is none, or not in the graph.
             OpError: a needed placeholder is not fed, or the step cannot be placed or compiled.
@@ -54,7 +58,9 @@ class Plan:
         self._feeds = tuple([Feed(output).convert for output in fed])
         if not any(self._expansions):
             self._expansions = ()
-        self.step, compiled = target.compile(prune(fed, taken.outputs, taken.targets))
+        self.step, compiled = target.compile(
+            prune(fed, taken.outputs, taken.targets), deadline_s
+        )
         self._rebuild = taken.rebuild
         self._run = compiled.run
         self._cancellation = cancellation

@@ -109,10 +109,10 @@ class Session:
                 raise TypeError(
                     f"feed_dict: expected a dict from Outputs to values, got {describe(feed_dict)}"
                 ) from None
-        plan = self._plan(fetches, keys)
         if options is None:
-            return plan.run(keys, values, self._deadline_s)
+            return self._plan(fetches, keys, self._deadline_s).run(keys, values, self._deadline_s)
         deadline_s = self._deadline_of(options)
+        plan = self._plan(fetches, keys, deadline_s)
         if run_metadata is None or not options.trace_level:
             return plan.run(keys, values, deadline_s)
         return self._traced(plan, keys, values, deadline_s, run_metadata)
@@ -136,7 +136,7 @@ class Session:
         """
         keys = tuple(feeds) if isinstance(feeds, (list, tuple)) else (feeds,)
         deadline_s = self._deadline_s if options is None else self._deadline_of(options)
-        return self._plan(fetches, keys).callable(keys, deadline_s)
+        return self._plan(fetches, keys, deadline_s).callable(keys, deadline_s)
 
     make_callable = prepare
 
@@ -215,7 +215,7 @@ class Session:
         finally:
             fill_run_metadata(run_metadata, plan.step, trace.events())
 
-    def _plan(self, fetches: Any, keys: tuple[Any, ...]) -> Plan:
+    def _plan(self, fetches: Any, keys: tuple[Any, ...], deadline_s: float) -> Plan:
         try:
             key = (fetch_key(fetches), keys)
             plan = self._plans.get(key)
@@ -229,12 +229,14 @@ class Session:
                 "fetches: expected Outputs, Operations, names, or lists, tuples and dicts of them, "
                 f"got {describe(fetches)}"
             ) from None
-        return self._new_plan(key, fetches, keys)
+        return self._new_plan(key, fetches, keys, deadline_s)
 
-    def _new_plan(self, key: Any, fetches: Any, keys: tuple[Any, ...]) -> Plan:
+    def _new_plan(
+        self, key: Any, fetches: Any, keys: tuple[Any, ...], deadline_s: float
+    ) -> Plan:
         if self._closed:
             raise RuntimeError("expected an open session, got a closed one")
-        plan = Plan(self._graph, self._target, fetches, keys, self._cancellation)
+        plan = Plan(self._graph, self._target, fetches, keys, self._cancellation, deadline_s)
         with self._lock:
             self._plans[key] = plan
             while len(self._plans) > self._config.plan_cache_size:

@@ -55,8 +55,14 @@ class Target(Protocol):
     def devices(self) -> list[DeviceName]:
         """All devices, the preferred ones first."""
 
-    def compile(self, step: StepGraph) -> tuple[StepGraph | StepGraphs, CompiledStep]:
+    def compile(
+        self, step: StepGraph, deadline_s: float = 0.0
+    ) -> tuple[StepGraph | StepGraphs, CompiledStep]:
         """Places and compiles a pruned step.
+
+        Args:
+            deadline_s: how long it may take to run; who waits for other machines here waits about
+                as long. 0 for no limit.
 
         Returns:
             The step, or its parts, whose nodes a StatusError of the second counts; and what runs
@@ -131,7 +137,9 @@ class LocalTarget:
     def devices(self) -> list[DeviceName]:
         return list(self._devices)
 
-    def compile(self, step: StepGraph) -> tuple[StepGraph | StepGraphs, CompiledStep]:
+    def compile(
+        self, step: StepGraph, deadline_s: float = 0.0
+    ) -> tuple[StepGraph | StepGraphs, CompiledStep]:
         from qanat.core import _native
 
         devices = self._preferred(step)

@@ -123,17 +123,17 @@ class ControlChannel:
         try:
             return self._calls[name](request, timeout=timeout_s)
         except grpc.RpcError as error:
-            raise self._translated(error) from None
+            raise self._translated(error, timeout_s) from None
 
     def close(self) -> None:
         self._channel.close()
 
-    def _translated(self, error: Any) -> OpError:
+    def _translated(self, error: Any, timeout_s: float) -> OpError:
         code, details = error.code(), error.details() or ""
         if code is grpc.StatusCode.UNAVAILABLE:
             return UnavailableError(f"expected an answer of {self.peer}, got none: {details}")
         if code is grpc.StatusCode.DEADLINE_EXCEEDED:
             return exception_type_from_error_code(code.value[0])(
-                f"expected an answer of {self.peer} in time, got none"
+                f"expected an answer of {self.peer} within {timeout_s:.3g} s, got none"
             )
         return exception_type_from_error_code(code.value[0])(f"{details} (on {self.peer})")

@@ -24,7 +24,10 @@ from qanat.distributed_runtime.health import HealthMonitor
 from qanat.distributed_runtime.remote_task import RemoteTask, find_tasks
 from qanat.distributed_runtime.server import local_server
 
+# How long a task may take to register its part of a step. A step that has less time than the least
+# would never be registered by a task that needs some.
 _REGISTER_S: Final = 60.0
+_LEAST_REGISTER_S: Final = 1.0
 _RESET_S: Final = 60.0
 
 
@@ -59,7 +62,10 @@ class GrpcTarget:
     def devices(self) -> list[DeviceName]:
         return list(self._devices)
 
-    def compile(self, step: StepGraph) -> tuple[StepGraphs, CompiledStep]:
+    def compile(
+        self, step: StepGraph, deadline_s: float = 0.0
+    ) -> tuple[StepGraphs, CompiledStep]:
+        patience_s = max(min(deadline_s or _REGISTER_S, _REGISTER_S), _LEAST_REGISTER_S)
         planned = plan_parts(step, self._devices, self._config)
         parts = self._by_task(planned)
         whole = StepGraphs(list(parts.values()))
@@ -73,8 +79,9 @@ class GrpcTarget:
                 numbers[name] = -1
             else:
                 numbers[name] = len(remotes)
+                number = self._register(task, part, patience_s)
                 remotes.append(
-                    (task.connection, self._register(task, part), _fed(part), first_node)
+                    (task.connection, number, _fed(part), first_node)
                 )
             first_node += len(part)
         fetches = _numbered(planned, numbers)
@@ -114,7 +121,7 @@ class GrpcTarget:
         self._local.local.connect_peers(self._peers(self._local, part))
         return (self._session, *native_step(part))
 
-    def _register(self, task: RemoteTask, part: StepGraph) -> int:
+    def _register(self, task: RemoteTask, part: StepGraph, patience_s: float) -> int:
         """The number of a task's part there."""
         request = control_pb2.RegisterPartRequest(
             session=self._session,
@@ -123,7 +130,7 @@ class GrpcTarget:
             target=part.targets,
             peer=self._peers(task, part),
         )
-        response = task.control.call("RegisterPart", request, _REGISTER_S)
+        response = task.control.call("RegisterPart", request, patience_s)
         if response.HasField("failure"):
             _refused(response.failure, task, part)
         return int(response.part)

@@ -208,6 +208,28 @@ def test_a_deadline_says_what_is_awaited(target: str) -> None:
         assert time.monotonic() - start < 5
 
 
+def test_a_deadline_holds_while_a_task_does_not_register_the_step(
+    target: str, servers: list[qn.Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with qn.device(PS0):
+        x = qn.identity(1.0)
+    goes_on = threading.Event()
+    connect_peers = servers[0].connect_peers
+
+    def hang(peers: object) -> None:
+        goes_on.wait(60)
+        connect_peers(peers)  # type: ignore[arg-type]
+
+    with qn.Session(target, config=config()) as session:
+        monkeypatch.setattr(servers[0], "connect_peers", hang)
+        start = time.monotonic()
+        with pytest.raises(qn.errors.DeadlineExceededError, match=f"{PS0} at .* within 1 s"):
+            session.run(x, options=qn.RunOptions(timeout_in_ms=500))
+        assert time.monotonic() - start < 20
+        goes_on.set()
+        assert session.run(x) == 1.0
+
+
 def test_closing_ends_steps_that_wait(target: str, servers: list[qn.Server]) -> None:
     with qn.device(PS0):
         queue = qn.FIFOQueue(1, qn.float32, [[]])
