@@ -53,10 +53,15 @@ def cond(
     Raises:
         TypeError, ValueError: pred is no scalar bool, or the branches' results do not agree.
     """
-    true_fn = true_fn or fn1
-    false_fn = false_fn or fn2
-    if not callable(true_fn) or not callable(false_fn):
-        raise TypeError("[cond] expected true_fn and false_fn to be functions")
+    true_fn = fn1 if true_fn is None else true_fn
+    false_fn = fn2 if false_fn is None else false_fn
+    for function in (true_fn, false_fn):
+        if not callable(function):
+            raise TypeError(
+                "[cond] expected true_fn and false_fn to be functions without arguments, such as "
+                f"`lambda: x`, got {describe(function)}"
+            )
+    assert callable(true_fn) and callable(false_fn)
     if isinstance(pred, bool):
         raise TypeError("[cond] pred: expected an Output, got a Python bool: use Python's `if`")
     with name_scope(name, "cond") as scope:

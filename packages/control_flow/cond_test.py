@@ -182,6 +182,14 @@ def test_branches_that_do_not_agree(
         cond(placeholder(bool_, []), then, otherwise)
 
 
+def test_branches_that_are_no_functions() -> None:
+    with Graph().as_default():
+        p, x = constant(True), constant(1.0)
+        for true_fn, false_fn in ((x, x), (lambda: x, 3), (None, lambda: x)):
+            with pytest.raises(TypeError, match="functions without arguments, such as .lambda: x"):
+                cond(p, true_fn, false_fn)  # type: ignore[arg-type]
+
+
 def test_predicates_that_are_none() -> None:
     with Graph().as_default():
         for p, message in ((True, "Python's `if`"), (constant(1), "scalar bool")):

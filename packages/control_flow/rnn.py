@@ -8,6 +8,7 @@ from qanat.control_flow.tensor_array import TensorArray
 from qanat.control_flow.while_loop import while_loop
 from qanat.core.constants import describe
 from qanat.core.dtypes import int32
+from qanat.core.errors import ShapeError
 from qanat.core.graph import Output, convert_to_tensor
 from qanat.core.shapes import TensorShape
 from qanat.ops import cast, shaping, transpose, where, zeros_like
@@ -52,7 +53,7 @@ def dynamic_rnn(
         raise TypeError(f"[dynamic_rnn] cell: expected an RNNCell, got {describe(cell)}")
     with variable_scope(scope, "rnn"):
         x = convert_to_tensor(inputs)
-        x.shape.with_rank(3)
+        _require_rank(x, 3, "inputs")
         if not time_major:
             x = transpose(x, [1, 0, 2])
         steps, batch = shaping.shape(x)[0], shaping.shape(x)[1]
@@ -66,11 +67,16 @@ def dynamic_rnn(
         return (outputs if time_major else transpose(outputs, [1, 0, 2])), final
 
 
+def _require_rank(x: Output, rank: int, what: str) -> None:
+    if x.shape.rank not in (rank, None):
+        raise ShapeError(f"[dynamic_rnn] {what}: expected rank {rank}, got {x!r}")
+
+
 def _lengths(given: Any) -> Output | None:
     if given is None:
         return None
     lengths = convert_to_tensor(given)
-    lengths.shape.with_rank(1)
+    _require_rank(lengths, 1, "sequence_length")
     return lengths if lengths.dtype is int32 else cast(lengths, int32)
 
 

@@ -7,7 +7,10 @@ first call, in the variable scope around it.
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from qanat.control_flow import nest
+from qanat.core.constants import describe
 from qanat.core.errors import ShapeError
 from qanat.core.graph import Output, convert_to_tensor
 from qanat.ops import concat, initializers, joining, matmul, sigmoid, tanh, zeros
@@ -114,6 +117,14 @@ def _times(parts: Sequence[Any], weights: dict[str, Variable], prefix: str = "")
     return biased
 
 
+def _units(num_units: Any, name: str) -> int:
+    if isinstance(num_units, bool) or not isinstance(num_units, (int, np.integer)) or num_units < 1:
+        raise TypeError(
+            f"[{name}] num_units: expected an int of 1 or more, got {describe(num_units)}"
+        )
+    return int(num_units)
+
+
 class BasicRNNCell(RNNCell):
     """output = new state = activation([inputs, state] @ kernel + bias)."""
 
@@ -125,7 +136,7 @@ class BasicRNNCell(RNNCell):
         name: str = "basic_rnn_cell",
     ) -> None:
         super().__init__(name, reuse)
-        self.state_size = self.output_size = num_units
+        self.state_size = self.output_size = _units(num_units, name)
         self._activation = activation or tanh
 
     def build(self, features: int, dtype: Any) -> dict[str, Variable]:
@@ -163,7 +174,7 @@ class LSTMCell(RNNCell):
             reuse, name: of the variable scope.
         """
         super().__init__(name, reuse)
-        self.output_size = num_units
+        self.output_size = _units(num_units, name)
         self.state_size = LSTMStateTuple(num_units, num_units)
         self._forget_bias = forget_bias
         self._activation = activation or tanh
@@ -211,7 +222,7 @@ class GRUCell(RNNCell):
         name: str = "gru_cell",
     ) -> None:
         super().__init__(name, reuse)
-        self.state_size = self.output_size = num_units
+        self.state_size = self.output_size = _units(num_units, name)
         self._activation = activation or tanh
 
     def build(self, features: int, dtype: Any) -> dict[str, Variable]:

@@ -119,8 +119,13 @@ def test_training_a_cell() -> None:
 
 def test_what_is_refused() -> None:
     with Graph().as_default():
-        with pytest.raises(ShapeError):
+        with pytest.raises(ShapeError, match="inputs: expected rank 3, got <.*Placeholder"):
             dynamic_rnn(cells.GRUCell(3), placeholder("float32", [2, 3]))
+        with pytest.raises(ShapeError, match="sequence_length: expected rank 1, got"):
+            dynamic_rnn(cells.GRUCell(3), placeholder("float32", [2, 3, 4]), [[1, 2]])
+        for units in ("3", 2.5, True, 0):
+            with pytest.raises(TypeError, match="lstm_cell. num_units: expected an int of 1 or"):
+                cells.LSTMCell(units)  # type: ignore[arg-type]
         with pytest.raises(ShapeError, match="known number of features"):
             dynamic_rnn(cells.GRUCell(3), placeholder("float32", [2, 3, None]))
         with pytest.raises(TypeError, match="RNNCell"):

@@ -50,6 +50,7 @@ class Session:
 
         Raises:
             ValueError: nothing installed understands the target.
+            TypeError: an argument is of another kind.
         """
         from qanat.core import _native
 
@@ -59,6 +60,11 @@ class Session:
         self._config = SessionConfig() if config is None else config
         if not isinstance(self._config, SessionConfig):
             raise TypeError(f"config: expected a SessionConfig, got {describe(config)}")
+        if isinstance(target, Graph) or not (isinstance(target, str) or hasattr(target, "compile")):
+            raise TypeError(
+                "target: expected a string, such as '' for this process (a graph is given by name: "
+                f"graph=...), got {describe(target)}"
+            )
         self._target = make_target(target, self._config) if isinstance(target, str) else target
         self._cancellation = _native.Cancellation()
         self._plans: OrderedDict[Any, Plan] = OrderedDict()
