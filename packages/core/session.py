@@ -221,7 +221,7 @@ class Session:
         finally:
             fill_run_metadata(run_metadata, plan.step, trace.events())
 
-    def _plan(self, fetches: Any, keys: tuple[Any, ...], deadline_s: float) -> Plan:
+    def _plan(self, fetches: Any, keys: tuple[Any, ...], deadline_s: float = 0.0) -> Plan:
         try:
             key = (fetch_key(fetches), keys)
             plan = self._plans.get(key)
