@@ -9,10 +9,11 @@ from qanat.core.testing.case import Case, Misuse, listed, numbers, specials
 from qanat.ops import activations as a
 
 SHAPES = ((2, 3), (), (0, 3), (1037,))
+ALPHA = float(np.float32(0.2))  # attrs are float32
 
 
 def _leaky(x: Any) -> Any:
-    return np.where(x > 0, x, 0.2 * x)
+    return np.where(x > 0, x, ALPHA * x)
 
 
 def _elu(x: Any) -> Any:
@@ -40,7 +41,7 @@ ONE_ARGUMENT: list[tuple[Any, Any]] = [
 GRADIENTS: list[tuple[Any, Any]] = [
     (a.relu_grad, lambda g, x: np.where(x > 0, g, 0)),
     (a.relu6_grad, lambda g, x: np.where((x > 0) & (x < 6), g, 0)),
-    (a.leaky_relu_grad, lambda g, x: np.where(x > 0, g, 0.2 * g)),
+    (a.leaky_relu_grad, lambda g, x: np.where(x > 0, g, ALPHA * g)),
     (a.elu_grad, lambda g, y: np.where(y < 0, g * (y + 1), g)),
 ]
 
