@@ -23,7 +23,7 @@ def source_path(root: pathlib.Path, label: str) -> pathlib.Path:
 
 
 def read(reader: Reader, label: str) -> dict[str, Any]:
-    """The spec, for tools/wheel, of a wheel with an extension and of all parts: all but its files."""
+    """The spec, for tools/wheel, of a wheel that holds an extension: all but its files."""
     target = reader.target(label)
     assert target is not None, label
     attributes = target.attributes
