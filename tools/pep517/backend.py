@@ -12,6 +12,8 @@ import sys
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
 WHEEL = "packages/qanat"
 
 # Distributions that a build without Bazel needs, and the locks that pin them.
@@ -38,12 +40,25 @@ def pinned() -> list[str]:
     return found
 
 
+def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: Any = None) -> str:
+    """Builds nothing, so that pip has all that Qanat requires before the long build begins."""
+    from tools.pep517 import wheel_spec
+    from tools.wheel import wheel
+
+    spec = wheel_spec.read(wheel_spec.build_files(ROOT), f"//{WHEEL}:wheel")
+    *members, _record = wheel.contents({**spec, "files": []})
+    for name, data in members:
+        path = pathlib.Path(metadata_directory, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return pathlib.PurePath(name).parent.name
+
+
 def build_wheel(
     wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
 ) -> str:
     if has_bazel():
         return with_bazel(pathlib.Path(wheel_directory))
-    sys.path.insert(0, str(ROOT))
     from tools.pep517 import without_bazel
 
     return without_bazel.build(ROOT, WHEEL, pathlib.Path(wheel_directory))
@@ -54,22 +69,9 @@ def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
 
 
 def with_bazel(folder: pathlib.Path) -> str:
-    environment = bazel_environment()
-
-    def bazel(*words: str) -> str:
-        command = [str(ROOT / "tools/bazel"), *words]
-        return subprocess.check_output(command, cwd=ROOT, env=environment, text=True).strip()
-
-    bazel("build", "-c", "opt", f"//{WHEEL}:wheel")
-    bin_folder = pathlib.Path(bazel("info", "-c", "opt", "bazel-bin"))
-    wheel = newest(bin_folder / WHEEL)
-    shutil.copy(wheel, folder)
-    return wheel.name
-
-
-def newest(folder: pathlib.Path) -> pathlib.Path:
-    """The wheel just built: others, of other interpreters or versions, may lie beside it."""
-    return max(folder.glob("*.whl"), key=lambda path: path.stat().st_mtime)
+    command = [str(ROOT / "tools/wheels"), f"--folder={folder}", "qanat"]
+    printed = subprocess.check_output(command, cwd=ROOT, env=bazel_environment(), text=True)
+    return pathlib.Path(printed.strip()).name
 
 
 def bazel_environment() -> dict[str, str]:

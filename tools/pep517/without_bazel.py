@@ -19,6 +19,7 @@ import numpy
 import ziglang
 
 from tools.build_files.build_files import Reader, Target
+from tools.pep517 import wheel_spec
 from tools.wheel import wheel
 
 # As tools/cc/toolchain compiles for the default platform.
@@ -26,8 +27,6 @@ COMPILE = ["-target", "x86_64-linux-gnu.2.28", "-std=c++20", "-O3", "-DNDEBUG", 
 COMPILE += ["-ffunction-sections", "-fdata-sections", "-fno-omit-frame-pointer"]
 LINK = ["-target", "x86_64-linux-gnu.2.28", "-shared", "-s", "-Wl,--gc-sections"]
 
-TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
-SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 SITE = pathlib.Path(importlib.metadata.distribution("nanobind").locate_file(""))  # type: ignore[arg-type]
 
 
@@ -47,8 +46,7 @@ class Build:
     def __init__(self, root: pathlib.Path, temporary: pathlib.Path) -> None:
         self.root = root
         self.temporary = temporary
-        constants = {"@host_python//:defs.bzl": {"EXT_SUFFIX": SUFFIX, "PYTHON_TAG": TAG}}
-        self.reader = Reader(root, constants)
+        self.reader = wheel_spec.build_files(root)
         self.foreign = {
             "@nanobind//:nanobind": self.nanobind(),
             "@host_python//:headers": self.python_headers(),
@@ -75,11 +73,6 @@ class Build:
                 yield target
                 waiting += target.labels("deps")
 
-    def path(self, label: str) -> pathlib.Path:
-        """The source file that a label names."""
-        folder, _, name = label.removeprefix("//").partition(":")
-        return self.root / folder / name
-
     # The wheel.
 
     def wheel_spec(self, label: str) -> dict:
@@ -88,17 +81,8 @@ class Build:
         files = {}
         for part in self.reached(target.labels("deps")):
             files.update(self.python_files(part))
-        attributes = target.attributes
-        return {
-            "distribution": attributes["distribution"],
-            "version": self.reader.module("//packages:version.bzl")["VERSION"],
-            "tag": f"{TAG}-{TAG}-{attributes['platform']}",
-            "summary": attributes["summary"],
-            "license": attributes["license"],
-            "licenses": [[name, str(self.path(k))] for k, name in attributes["licenses"].items()],
-            "requires": target.values("requires"),
-            "files": [[name, str(path)] for name, path in sorted(files.items())],
-        }
+        spec = wheel_spec.read(self.reader, label)
+        return {**spec, "files": [[name, str(path)] for name, path in sorted(files.items())]}
 
     def python_files(self, target: Target) -> dict[str, pathlib.Path]:
         """What a Python library adds to a wheel: {path in the wheel: file}."""
@@ -115,7 +99,7 @@ class Build:
             return
         target = self.target(label)
         if target is None:
-            yield installed_path(label), self.path(label)
+            yield installed_path(label), wheel_spec.source_path(self.root, label)
         elif target.rule == "cc_binary":
             yield installed_path(label), self.link(target)
         else:  # a filegroup

@@ -102,13 +102,16 @@ pytest_main.run("%s")
 """
 
 def qanat_py_binary(name, srcs = None, data = [], deps = [], visibility = None, **kwargs):
-    """A program: its one source, by default NAME.py, is also the library NAME_lib."""
+    """A program: its one source, by default NAME.py, is also the library NAME_lib.
+
+    `data` is the program's alone: who uses the library, as a wheel does, needs none of it."""
     srcs = srcs or [name + ".py"]
-    qanat_py_library(name = name + "_lib", srcs = srcs, data = data, visibility = visibility, deps = deps)
+    qanat_py_library(name = name + "_lib", srcs = srcs, visibility = visibility, deps = deps)
     _main(name = name + "_main", src = srcs[0], template = _MAIN_PROGRAM)
     py_binary(
         name = name,
         srcs = [":%s_main" % name],
+        data = data,
         main = name + "_main.py",
         visibility = visibility,
         deps = [":%s_lib" % name],
