@@ -304,8 +304,8 @@ def test_default_sessions() -> None:
 
 
 def test_wrong_construction() -> None:
-    with pytest.raises(ValueError, match=r"expected target '' .this process. or .*got 'grpc://a:1'"):
-        Session("grpc://a:1")
+    with pytest.raises(ValueError, match=r"expected target '' .this process. or .*got 'nowhere://a:1'"):
+        Session("nowhere://a:1")
     with pytest.raises(TypeError, match="target: expected a string, .*graph=.*got <"):
         Session(Graph())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="graph: expected a Graph, got 3"):
