@@ -65,7 +65,8 @@ def _row(
 def _attributes(op_def: OpDef) -> Iterable[str]:
     for attr in op_def.attrs.values():
         if not attr.inferred:
-            default = "" if attr.default is REQUIRED else f"={attr.default}"
+            shown = f"{attr.default:g}" if isinstance(attr.default, float) else attr.default
+            default = "" if attr.default is REQUIRED else f"={shown}"
             yield f"{attr.name}: {attr.kind}{default}"
 
 

@@ -87,6 +87,8 @@ def _show(value: Any) -> str:
         return f"{value.dtype}[{shape}]{{{', '.join(map(repr, elements))}{more}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_show, value))}]"
+    if isinstance(value, float):
+        return str(np.float32(value))  # the digits that tell it from others
     return str(value) if isinstance(value, (DType, TensorShape)) else repr(value)
 
 
