@@ -242,4 +242,4 @@ def test_variables_that_cannot_be_trained() -> None:
     with pytest.raises(TypeError, match="floating-point.*'step:0'.*trainable=False"):
         GradientDescentOptimizer(0.1).minimize(x * 2.0)
     with pytest.raises(TypeError, match=r"\[Adam\] expected an integer Variable as global_step"):
-        AdamOptimizer().minimize(x * 2.0, global_step=step.value(), var_list=[x])
+        AdamOptimizer().minimize(x * 2.0, global_step=step.value(), var_list=[x])  # type: ignore[arg-type]
