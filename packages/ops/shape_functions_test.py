@@ -58,7 +58,7 @@ NO_INTS: list[Any] = ["1", "01", 1.0, 1.5, True, np.float32(1), np.array("1")]
         lambda axis: nn.softmax(X, axis),
         lambda axis: nn.log_softmax(X, axis),
         lambda size: nn.max_pool(X, size, 1, "SAME"),
-        lambda pad: nn.conv2d(X, np.ones((1, 1, 2, 2)), 1, [[0, 0], [pad, 0], [0, 0], [0, 0]]),
+        lambda pad: nn.conv2d(X, X[:1, :1, :2], 1, [[0, 0], [pad, 0], [0, 0], [0, 0]]),
         lambda size: layers.conv2d(X, 2, size),
         lambda size: layers.conv2d(X, 2, 1, strides=(1, size)),
         lambda units: layers.dense(X, units),
@@ -92,19 +92,24 @@ def test_a_shape_is_no_text() -> None:
 def test_what_is_an_int() -> None:
     assert [as_int(n, "n") for n in (-1, np.int8(2), np.array(3))] == [-1, 2, 3]
     assert [as_bool(b, "b") for b in (True, np.bool_(False))] == [True, False]
-    for axis in (1, np.int64(1), [-3], range(1, 2), np.array([1], np.uint8), [np.int64(1)]):
+    several: list[Any] = [[-3], range(1, 2), np.array([1], np.uint8), [np.int64(1)]]
+    for axis in [1, np.int64(1), *several]:
         assert ops.reduce_sum(X, axis).shape == [2, 3, 2]
-    for nothing in ([], (), np.array([])):
+    nothings: list[Any] = [[], (), np.array([])]
+    for nothing in nothings:
         assert ops.reduce_sum(X, nothing).shape == X.shape
     for shape in ([2, np.int64(3)], np.array([2, 3])):
         assert ops.zeros(shape).shape == [2, 3]
     assert ops.zeros(3).shape == [3] and ops.zeros([]).shape == []
-    assert ops.squeeze(np.ones((1, 2)), np.int64(0)).shape == [2]
+    first: Any = np.int64(0)
+    assert ops.squeeze(np.ones((1, 2)), first).shape == [2]
     assert ops.tensordot(X, X, [[0, 1], [0, 1]]).shape == [3, 2, 3, 2]
 
 
 def test_an_activation_is_a_function() -> None:
-    for layer in (layers.dense, lambda x, n, **given: layers.conv2d(x, n, 1, **given)):
-        with pytest.raises(TypeError, match="expected activation to be a function.*got 'relu'"):
-            layer(X, 2, activation="relu")
+    relu: Any = "relu"
+    with pytest.raises(TypeError, match=r"\[dense\] expected activation to be.*got 'relu'"):
+        layers.dense(X, 2, relu)
+    with pytest.raises(TypeError, match=r"\[conv2d\] expected activation to be.*got 'relu'"):
+        layers.conv2d(X, 2, 1, activation=relu)
     assert not ops.trainable_variables()
