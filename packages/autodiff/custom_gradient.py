@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from qanat.core.constants import describe
 from qanat.core.graph import Operation, Output, convert_to_tensor
 from qanat.ops import identity_n
 
@@ -30,14 +31,15 @@ def custom_gradient(f: ForwardFunction) -> Callable[..., Any]:
 
     Returns:
         A function of the same arguments that returns f's result, or the list of its results.
-        Variables that f reads get no gradient through it: pass them as arguments.
+        Variables that f reads get no gradient through it: pass them as arguments. It raises a
+        TypeError where f returns anything but such a pair.
     """
 
     @wraps(f)
     def decorated(*args: Any) -> Output | list[Output]:
         inputs = [convert_to_tensor(arg) for arg in args]
-        results, backward = f(*inputs)
-        single = isinstance(results, Output)
+        results, backward = _pair(f, f(*inputs))
+        single = not isinstance(results, list | tuple)
         values = [results] if single else list(results)
 
         def gradient(op: Operation, *grads: Output | None) -> list[Output | None]:
@@ -45,7 +47,7 @@ def custom_gradient(f: ForwardFunction) -> Callable[..., Any]:
             by_argument = [found] if found is None or isinstance(found, Output) else list(found)
             if len(by_argument) != len(inputs):
                 raise ValueError(
-                    f"{f.__name__} expected {len(inputs)} gradients from its backward function, "
+                    f"{_name(f)} expected {len(inputs)} gradients from its backward function, "
                     f"one an argument, got {len(by_argument)}"
                 )
             return [None] * len(values) + by_argument
@@ -57,3 +59,19 @@ def custom_gradient(f: ForwardFunction) -> Callable[..., Any]:
         return outputs[0] if single else outputs[: len(values)]
 
     return decorated
+
+
+def _pair(f: ForwardFunction, returned: Any) -> Any:
+    """What f returned, checked: an Output alone would otherwise be taken apart along its rows."""
+    listed = isinstance(returned, tuple | list)
+    if listed and len(returned) == 2 and callable(returned[1]):
+        return returned
+    got = [type(part).__name__ for part in returned] if listed else describe(returned)
+    raise TypeError(
+        f"[custom_gradient] expected {_name(f)} to return (result or results, function of the "
+        f"results' gradients), got {got}"
+    )
+
+
+def _name(f: ForwardFunction) -> str:
+    return getattr(f, "__name__", None) or repr(f)

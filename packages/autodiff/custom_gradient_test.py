@@ -85,3 +85,22 @@ def test_a_wrong_number_of_gradients() -> None:
     a = constant(1.0)
     with pytest.raises(ValueError, match="product expected 2 gradients.*got 1"):
         gradients(product(a, a), a)
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        lambda x: x * 2.0,
+        lambda x: ops.split(x, 2),
+        lambda x: [x * 2.0],
+        lambda x: (x, x),
+        lambda x: None,
+        lambda x: (x, lambda dy: dy, "more"),
+    ],
+)
+def test_only_a_pair_of_results_and_a_function_is_taken(returned: Any) -> None:
+    def doubled(x: Any) -> Any:
+        return returned(x)
+
+    with pytest.raises(TypeError, match=r"expected doubled to return \(result .*, got "):
+        custom_gradient(doubled)(constant([1.0, 2.0]))

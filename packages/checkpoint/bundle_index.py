@@ -11,6 +11,7 @@ shards, which is part of a name, is chosen for that, and may be larger than the 
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -80,6 +81,14 @@ def remove_other_data(prefix: str, kept: Iterable[str]) -> None:
         os.unlink(path)
 
 
+def _hint(prefix: str) -> str:
+    """What may have been meant by a prefix that no checkpoint has."""
+    if prefix.endswith(".safetensors"):
+        return "; restore_matching and load_safetensors read files of safetensors"
+    stem = re.sub(r"\.(index|data-\d{5}-of-\d{5})$", "", prefix)
+    return "" if stem == prefix else f"; a checkpoint is named by the prefix of its files, {stem}"
+
+
 def read_index(prefix: str) -> Index:
     """
     Raises:
@@ -94,7 +103,9 @@ def read_index(prefix: str) -> Index:
         header = BundleHeaderProto.FromString(table.pop(_HEADER_KEY))
         entries = {key: BundleEntryProto.FromString(value) for key, value in table.items()}
     except FileNotFoundError:
-        raise NotFoundError(f"[Restore] expected a checkpoint, found no file {path}") from None
+        raise NotFoundError(
+            f"[Restore] expected a checkpoint, found no file {path}{_hint(prefix)}"
+        ) from None
     except (CorruptTableError, KeyError, DecodeError) as error:
         raise DataLossError(f"[Restore] {path} is corrupt: {error}") from error
     if header.endianness != BundleHeaderProto.LITTLE:

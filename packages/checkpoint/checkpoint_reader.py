@@ -3,7 +3,7 @@
 import os
 
 from qanat.checkpoint.bundle_reader import Array, BundleReader
-from qanat.checkpoint.state import latest_checkpoint
+from qanat.checkpoint.state import checkpoint_path, latest_checkpoint
 from qanat.core.dtypes import DType
 from qanat.core.errors import NotFoundError
 
@@ -20,7 +20,7 @@ class CheckpointReader:
     """
 
     def __init__(self, filepattern: str | os.PathLike[str]) -> None:
-        self._reader = BundleReader(os.fspath(filepattern))
+        self._reader = BundleReader(checkpoint_path(filepattern, "CheckpointReader"))
         self._names = frozenset(self._reader.names())
 
     def has_tensor(self, tensor_str: str) -> bool:
@@ -46,7 +46,7 @@ class CheckpointReader:
 
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
     """The reader of a checkpoint, or of the latest of a folder; raises as it does."""
-    path = os.fspath(ckpt_dir_or_file)
+    path = checkpoint_path(ckpt_dir_or_file, "load_checkpoint")
     if os.path.isdir(path):
         latest = latest_checkpoint(path)
         if latest is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from qanat.checkpoint.bundle_reader import BundleReader
 from qanat.checkpoint.matching import MatchReport, NameMap, TensorReader, match
 from qanat.checkpoint.safetensors import SafetensorsReader
+from qanat.checkpoint.state import checkpoint_path
 from qanat.core.graph import GraphKeys
 from qanat.ops.variables import Variable
 
@@ -40,7 +41,7 @@ def restore_matching(
         NotFoundError: there is no such checkpoint.
         DataLossError: a file is truncated or corrupt.
     """
-    path = os.fspath(save_path)
+    path = checkpoint_path(save_path, "restore_matching")
     if var_list is None:
         var_list = sess.graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
     variables = {variable.op.name: variable for variable in var_list}

@@ -58,7 +58,7 @@ def save_safetensors(
         TypeError: a tensor's dtype has no place in the format.
         OSError: the file cannot be written; what was there before is still there.
     """
-    arrays = {name: np.asarray(array) for name, array in tensors.items()}
+    arrays = {name: _little_endian(np.asarray(array)) for name, array in tensors.items()}
     for name, array in arrays.items():
         if as_dtype(array.dtype) not in _NAMES:
             raise TypeError(
@@ -83,6 +83,11 @@ def save_safetensors(
         file.write(struct.pack("<Q", len(text)) + text)
         for name in ordered:
             file.write(np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8).data)
+
+
+def _little_endian(array: Array) -> Array:
+    """The same values in the bytes that the file is to have, whatever the order of the given."""
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 
 def load_safetensors(path: str | os.PathLike[str]) -> dict[str, Array]:

@@ -51,6 +51,21 @@ def test_ours_reads_their_library(tmp_path: Path) -> None:
     assert reader.shape("kernel") == (3, 4) and reader.dtype("brain") is dtypes.bfloat16
 
 
+def test_values_are_written_little_endian_from_any_layout(tmp_path: Path) -> None:
+    numbers = np.arange(6).reshape(2, 3)
+    given = {
+        "float": numbers.astype(">f4"),
+        "int": numbers.astype(">i8"),
+        "complex": (numbers * 1j).astype(">c8"),
+        "rows turned": numbers.astype(np.float32)[::-1],
+        "columns": numbers.astype(">i2")[:, ::2],
+        "transposed": numbers.astype(np.float64).T,
+    }
+    save_safetensors(tmp_path / "file", given)
+    native = {name: value.astype(value.dtype.newbyteorder("=")) for name, value in given.items()}
+    assert_same(load_safetensors(tmp_path / "file"), native)
+
+
 def test_ours_reads_ours_and_replaces(tmp_path: Path) -> None:
     save_safetensors(tmp_path / "file", {})
     assert load_safetensors(tmp_path / "file") == {}

@@ -14,7 +14,7 @@ from qanat.checkpoint.bundle_writer import remove_bundle
 from qanat.checkpoint.matching import listed, match
 from qanat.checkpoint.retention import Retention
 from qanat.checkpoint.saver_ops import SaverOps
-from qanat.checkpoint.state import checkpoint_exists, update_checkpoint_state
+from qanat.checkpoint.state import checkpoint_exists, checkpoint_path, update_checkpoint_state
 from qanat.core.constants import describe
 from qanat.core.errors import InvalidArgumentError, NotFoundError
 from qanat.core.graph import GraphKeys, get_default_graph
@@ -123,8 +123,10 @@ class Saver:
             OpError: a file cannot be written, the subclass says why; what was there before is still
                 there.
             ValueError: save_path has no name of a file at its end, or the metric is NaN.
+            TypeError: an argument is no session or no path.
         """
-        save_path = os.fspath(save_path)
+        _require_session(sess)
+        save_path = checkpoint_path(save_path, "Saver")
         if not os.path.basename(save_path):
             raise ValueError(
                 f"[Saver] expected a save_path with a name at its end, got {save_path!r}"
@@ -165,8 +167,10 @@ class Saver:
                 names them, and the tensors that are left over, for one may be the other renamed.
             InvalidArgumentError: a tensor has another shape or dtype than its variable.
             DataLossError: a file is truncated or corrupt; the message names it and the tensor.
+            TypeError: an argument is no session or no path.
         """
-        save_path = os.fspath(save_path)
+        _require_session(sess)
+        save_path = checkpoint_path(save_path, "Saver")
         # What a task elsewhere sees may not be seen here: then its own checks have to do.
         if checkpoint_exists(save_path):
             self._check(save_path)
@@ -186,6 +190,11 @@ class Saver:
                 f"{misfit.found} in the checkpoint {path}",
                 op=self._variables[misfit.variable].op,
             )
+
+
+def _require_session(given: Any) -> None:
+    if not hasattr(given, "run"):
+        raise TypeError(f"[Saver] expected a session first, got {describe(given)}")
 
 
 def _by_name(

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qanat.checkpoint import Saver, best_checkpoint, latest_checkpoint
+from qanat.checkpoint import (
+    Saver,
+    best_checkpoint,
+    latest_checkpoint,
+    load_checkpoint,
+    restore_matching,
+)
 from qanat.checkpoint.bundle_reader import BundleReader
 from qanat.core import dtypes
 from qanat.core.errors import (
@@ -169,6 +175,37 @@ def test_no_such_checkpoint(session: Any, tmp_path: Path) -> None:
     Variable(1.0)
     with pytest.raises(NotFoundError, match="expected a checkpoint, found no file"):
         Saver().restore(session, str(tmp_path / "model"))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "hint"),
+    [
+        (".index", "named by the prefix of its files, .*/model$"),
+        (".data-00000-of-00001", "named by the prefix of its files, .*/model$"),
+        (".safetensors", "restore_matching and load_safetensors read files of safetensors"),
+    ],
+)
+def test_a_file_in_place_of_a_prefix(suffix: str, hint: str, tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="expected a checkpoint, found no file .*; .*" + hint):
+        load_checkpoint(tmp_path / f"model{suffix}")
+
+
+def test_arguments_of_another_kind(session: Any, tmp_path: Path) -> None:
+    Variable(1.0)
+    saver = Saver()
+    none = r"expected a checkpoint's path, got None .*: latest_checkpoint gives that"
+    restores: list[Any] = [saver.restore, restore_matching]
+    for restore in restores:
+        with pytest.raises(TypeError, match=none):
+            restore(session, latest_checkpoint(str(tmp_path)))
+    with pytest.raises(TypeError, match=none):
+        load_checkpoint(None)  # type: ignore[arg-type]
+    swaps: list[Any] = [saver.save, saver.restore]
+    for swapped in swaps:
+        with pytest.raises(TypeError, match=r"\[Saver\] expected a session first, got '"):
+            swapped(str(tmp_path / "model"), session)
+    with pytest.raises(TypeError, match="expected a checkpoint's path, got 3 of type int"):
+        saver.save(session, 3)  # type: ignore[arg-type]
 
 
 def test_an_uninitialized_variable(session: Any, tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from google.protobuf import text_format
 
 from qanat.checkpoint.atomic_file import replacing
 from qanat.checkpoint.bundle_index import index_path
 from qanat.checkpoint.checkpoint_state_pb2 import CheckpointState
+from qanat.core.constants import describe
 from qanat.core.errors import DataLossError
 
 
@@ -75,6 +77,18 @@ def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -
 def checkpoint_exists(checkpoint_prefix: str) -> bool:
     """Whether there is a checkpoint with this prefix."""
     return os.path.exists(index_path(checkpoint_prefix))
+
+
+def checkpoint_path(given: Any, who: str) -> str:
+    """What a user gave as a checkpoint's prefix, or as a file or folder.
+
+    Raises:
+        TypeError: it is no path.
+    """
+    if isinstance(given, str | os.PathLike):
+        return os.fspath(given)
+    hint = ": latest_checkpoint gives that where there is no checkpoint" if given is None else ""
+    raise TypeError(f"[{who}] expected a checkpoint's path, got {describe(given)}{hint}")
 
 
 def _state_path(folder: str, latest_filename: str | None) -> str:

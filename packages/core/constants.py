@@ -112,10 +112,23 @@ def _strings(given: Array, value: Any, dtype: DType | None) -> Array:
         elif isinstance(element, bytes):
             flat[i] = bytes(element)
         else:
-            raise TypeError(
-                f"expected numbers, bools or strings, got {describe(element)} in {describe(value)}"
-            )
+            raise TypeError(_no_string(element, value))
     return flat.reshape(given.shape)
+
+
+def _no_string(element: Any, value: Any) -> str:
+    """What is wrong with an element of what NumPy took for objects."""
+    if isinstance(value, np.ndarray):
+        return (
+            f"expected strings in an array of objects, got {describe(element)}: with .astype "
+            "numbers and bools get a dtype of their own"
+        )
+    if element is value:
+        return f"expected numbers, bools or strings, got {describe(value)}"
+    return (
+        "expected numbers, bools or strings, of one kind in a list, got "
+        f"{describe(element)} in {describe(value)}"
+    )
 
 
 def _narrowed(given: Array) -> DType:

@@ -134,7 +134,7 @@ def find(name: str) -> Any:
 
     Raises:
         AttributeError: no part has the name, or the part that has it is not installed; the message
-            says which distribution to install.
+            says which distribution to install, and where it is.
     """
     if name.startswith("__"):
         raise AttributeError(f"module 'qanat' has no attribute {name!r}")
@@ -160,9 +160,14 @@ def find_in(module: str, name: str) -> Any:
     Raises:
         AttributeError: no part does, or the one that does is not installed.
     """
-    path = _ADDED.get(module, {}).get(name)
-    if path is None:
+    added = _ADDED.get(module, {})
+    path = added.get(name)
+    if path is None and name.startswith("__"):
         raise AttributeError(f"module 'qanat.{module}' has no attribute {name!r}")
+    if path is None:
+        known = {*public_names(importlib.import_module(f"qanat.{_MODULES[module]}")), *added}
+        hint = _near(name, known, f"qn.{module}.")
+        raise AttributeError(f"module 'qanat.{module}' has no attribute {name!r}{hint}")
     found = _part_module(path, f"{module}.{name}")
     return found if path.endswith("." + name) else getattr(found, name)
 
@@ -212,13 +217,22 @@ def _part_module(path: str, name: str) -> ModuleType:
         return module
     part = path.split(".")[0]
     raise AttributeError(
-        f"qn.{name} is in a part of Qanat that is not installed: pip install "
-        f"qanat-{part.replace('_', '-')}"
+        f"qn.{name} is in a part of Qanat that is not installed: {how_to_install(part)}"
     )
+
+
+def how_to_install(part: str) -> str:
+    """What a user is told who lacks a part, named by its folder."""
+    distribution = f"qanat-{part.replace('_', '-')}"
+    return f"install {distribution}, the wheel //packages/{part}:wheel of Qanat's repository"
 
 
 def _hint(name: str, ops: ModuleType | None) -> str:
     if ops is None:
-        return "; the ops are not installed: pip install qanat-ops"
-    near = get_close_matches(name, names(), n=3)
-    return f"; did you mean {' or '.join('qn.' + other for other in near)}?" if near else ""
+        return f"; the ops are not installed: {how_to_install('ops')}"
+    return _near(name, names(), "qn.")
+
+
+def _near(name: str, known: Iterable[str], prefix: str) -> str:
+    near = get_close_matches(name, known, n=3)
+    return f"; did you mean {' or '.join(prefix + other for other in near)}?" if near else ""

@@ -41,12 +41,12 @@ def test_missing_parts_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(importlib, "import_module", without_parts)
     with pytest.raises(
-        AttributeError, match="qn.gradients is in a part.*pip install qanat-autodiff"
+        AttributeError, match="qn.gradients is in a part.*//packages/autodiff:wheel"
     ):
         face.find("gradients")
-    with pytest.raises(AttributeError, match="pip install qanat-training"):
+    with pytest.raises(AttributeError, match="install qanat-training"):
         face.find("train")
-    with pytest.raises(AttributeError, match="pip install qanat-ops"):
+    with pytest.raises(AttributeError, match="install qanat-ops, the wheel //packages/ops:wheel"):
         face.find("matmul")
 
 

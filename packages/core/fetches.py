@@ -146,7 +146,9 @@ def graph_element(
 
 
 def _hint(graph: Graph, value: Any) -> str:
-    if isinstance(value, str):
-        near = get_close_matches(value, [op.name for op in graph.get_operations()], n=3)
-        return f"; names in the graph that are near: {', '.join(near)}" if near else ""
-    return ""
+    """The outputs whose names are near one that has not the form of an output's."""
+    if not isinstance(value, str):
+        return ""
+    names = [op.name for op in graph.get_operations() if op.outputs]
+    near = [repr(f"{name}:0") for name in get_close_matches(value, names, n=3)]
+    return f"; did you mean {' or '.join(near)}?" if near else ""

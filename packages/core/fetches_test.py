@@ -5,7 +5,12 @@ from collections import OrderedDict, defaultdict, namedtuple
 import pytest
 
 from qanat.core.base_ops import constant, no_op, placeholder
-from qanat.core.fetches import Fetches, fetch_key, register_session_run_conversion_functions
+from qanat.core.fetches import (
+    Fetches,
+    fetch_key,
+    graph_element,
+    register_session_run_conversion_functions,
+)
 from qanat.core.graph import Graph
 
 Point = namedtuple("Point", ["x", "y"])
@@ -100,3 +105,14 @@ def test_handles_and_other_graphs_elements_are_refused() -> None:
             Fetches(graph, placeholder("resource"))
     with pytest.raises(ValueError, match="of another graph"):
         Fetches(graph, constant(1))
+
+
+def test_a_key_that_names_an_operation_is_told_the_output() -> None:
+    with Graph().as_default() as graph:
+        placeholder("float32", [], name="images")
+        no_op(name="image")
+        for given in ("images", "image"):
+            with pytest.raises(
+                TypeError, match=r"got 'images?' of type str; did you mean 'images:0'\?$"
+            ):
+                graph_element(graph, given, "feed_dict key", allow_operation=False)

@@ -216,6 +216,8 @@ def test_outputs() -> None:
             np.asarray(x)
         with pytest.raises(TypeError, match="no len"):
             len(x)
+        with pytest.raises(TypeError, match="`in` cannot look"):
+            1.0 in x  # noqa: B015
         with pytest.raises(TypeError, match="cannot be iterated"):
             iter(placeholder("float32", [None]))
         with pytest.raises(ValueError, match="expected a default session"):

@@ -7,6 +7,7 @@ from typing import Any, Final
 from qanat.core import dtypes
 from qanat.core.device_library import KernelKey, device_libraries, kernel_packages
 from qanat.core.dtypes import DType
+from qanat.core.face import how_to_install
 
 
 class KernelTable:
@@ -40,7 +41,9 @@ class KernelTable:
             if name == op:
                 shown = dict.fromkeys(map(_show, variants))
                 lines.append(f"{device_type}: {' | '.join(shown)}")
-        return "; ".join(lines) or "none on any device"
+        if lines or kernel_packages():
+            return "; ".join(lines) or "none on any device"
+        return f"none on any device, for no kernels are installed: {how_to_install('kernels_cpu')}"
 
 
 def _matches(value: Any, number: int) -> bool:

@@ -59,7 +59,8 @@ __all__ = [
 class OpBuilder:
     """The callable that `@op` makes of a function: it adds a node to the graph.
 
-    Takes the op's inputs, positionally or by name, its attributes by name, and `name` for the node.
+    Takes the op's inputs, positionally or by name, its attributes by name, and `name` for the node,
+    which may follow the inputs where there are no attributes.
     Gives the Output, a list of them where there are several or their number varies, or the
     Operation where there are none.
 
@@ -81,6 +82,8 @@ class OpBuilder:
         op_def = self.op_def
         try:
             if len(args) != len(op_def.inputs):
+                if name is None and _ends_with_name(op_def, args):
+                    *args, name = args  # type: ignore[assignment]
                 args, kwargs = _bind_by_name(op_def, args, kwargs)
             attrs = dict(op_def.defaults)
             for key, value in kwargs.items():
@@ -291,9 +294,9 @@ def _public_signature(function: Callable[..., Any]) -> inspect.Signature:
         else parameter
         for parameter in original.parameters.values()
     ]
-    name = inspect.Parameter(
-        "name", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=str | None
-    )
+    attrs = any(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters)
+    kind = inspect.Parameter.KEYWORD_ONLY if attrs else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    name = inspect.Parameter("name", kind, default=None, annotation=str | None)
     return original.replace(parameters=[*parameters, name], return_annotation=Any)
 
 
@@ -316,6 +319,12 @@ def _attr(op_def: OpDef, key: str) -> AttrDef:
         raise TypeError(f"expected arguments of {op_def}, got {key!r}") from None
 
 
+def _ends_with_name(op_def: OpDef, args: tuple[Any, ...]) -> bool:
+    """Whether a name follows the inputs, as TensorFlow has it for ops without attributes."""
+    one_more = len(args) == len(op_def.inputs) + 1
+    return one_more and not op_def.parameters and isinstance(args[-1], str | None)
+
+
 def _bind_by_name(
     op_def: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -323,7 +332,7 @@ def _bind_by_name(
     if len(args) > len(op_def.inputs):
         raise TypeError(
             f"expected {len(op_def.inputs)} inputs for {op_def}, got {len(args)}; "
-            "attrs are given by name"
+            "attrs and name= are given by name"
         )
     rest = dict(kwargs)
     missing = [arg.name for arg in op_def.inputs[len(args) :] if arg.name not in rest]

@@ -100,6 +100,19 @@ def test_builder_adds_a_typed_and_shaped_node() -> None:
         assert add.__doc__ == "Sum." and "name" in str(add.__signature__)
 
 
+def test_a_name_may_follow_the_inputs_of_an_op_without_attributes() -> None:
+    with Graph().as_default():
+        x = graph_of_one()
+        assert add(x, x, "sum").name == "sum:0" and add(x, x, None).name == "OpTestAdd:0"
+        assert identity(x, "same").name == "same:0"
+        with pytest.raises(TypeError, match="expected 2 inputs .* got 4"):
+            add(x, x, "a", "b")
+        with pytest.raises(TypeError, match="expected 2 inputs .* got 3"):
+            add(x, x, "a", name="b")
+        with pytest.raises(TypeError, match="attrs and name= are given by name"):
+            padded(x, "SAME")
+
+
 def test_python_values_take_the_type_of_other_inputs() -> None:
     with Graph().as_default():
         x = placeholder("float16", [3])

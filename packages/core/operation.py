@@ -139,6 +139,12 @@ class Output(Operators):
             "ask whether there is an output, `is not None`."
         )
 
+    def __contains__(self, value: Any) -> bool:
+        raise TypeError(
+            f"{self!r} has no elements while the graph is built, so that `in` cannot look for any. "
+            "Use qn.reduce_any(qn.equal(tensor, value))."
+        )
+
     def __iter__(self) -> Iterator[Any]:
         """The slices along the first dimension.
 

@@ -18,6 +18,7 @@ from qanat.core import errors
 from qanat.core.constants import describe
 from qanat.core.dtypes import DType, string
 from qanat.core.errors import OpError
+from qanat.core.shapes import UNKNOWN, TensorShape
 from qanat.core.signature import OpDef, lookup
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ def python_kernel(
     It is called with the values of the inputs, lists spread out: read-only arrays (NumPy scalars
     for rank 0, bytes for scalar strings), which it may keep. Its keyword-only parameters are the
     node's attributes of these names. It returns the output's value; where the op has none, nothing;
-    where it has several or a list, a sequence. What it returns it gives away: an array that `empty`
-    made must not be written to afterwards.
+    where it has several or a list, a sequence. Their dtypes and shapes are those that the graph
+    knows: others are an InternalError of the step. What it returns it gives away: an array that
+    `empty` made must not be written to afterwards.
 
     Any number of threads may call it at once. What it raises becomes the OpError of the step: an
     OpError the same one, ValueError and TypeError an InvalidArgumentError, an OSError what its
@@ -95,22 +97,27 @@ def empty(dtype: DType, shape: Sequence[int]) -> Array:
 
 
 def function_of(
-    op: str, attrs: Mapping[str, Any], dtypes: Sequence[DType]
+    op: str, attrs: Mapping[str, Any], dtypes: Sequence[DType], shapes: Sequence[TensorShape] = ()
 ) -> Callable[..., list[Array]] | None:
     """What native code calls to run a node, inputs to outputs; None where its kernel is native.
 
     Args:
         attrs: of the node.
         dtypes: of its outputs.
+        shapes: what is known of theirs, which the function has to keep to; empty for nothing.
     """
     for types, function in _functions.get(op, ()):
         if all(attrs.get(attr) is dtype for attr, dtype in types.items()):
-            return _bound(function, lookup(op), attrs, dtypes)
+            promised = list(zip(dtypes, shapes or [UNKNOWN] * len(dtypes), strict=True))
+            return _bound(function, lookup(op), attrs, promised)
     return None
 
 
 def _bound(
-    function: Callable[..., Any], op_def: OpDef, attrs: Mapping[str, Any], dtypes: Sequence[DType]
+    function: Callable[..., Any],
+    op_def: OpDef,
+    attrs: Mapping[str, Any],
+    promised: Sequence[tuple[DType, TensorShape]],
 ) -> Callable[..., list[Array]]:
     parameters = inspect.signature(function).parameters.values()
     given = {p.name: attrs[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -119,25 +126,31 @@ def _bound(
     def run(*inputs: Any) -> list[Array]:
         try:
             result = function(*inputs, **given)
-            return _outputs([result] if single else result or (), dtypes)
+            return _outputs([result] if single else result or (), promised)
         except Exception as error:
             raise status_of(error) from error
 
     return run
 
 
-def _outputs(values: Sequence[Any], dtypes: Sequence[DType]) -> list[Array]:
-    if len(values) != len(dtypes):
-        raise errors.InternalError(f"expected {len(dtypes)} outputs, got {len(values)}")
-    return [_array(value, dtype) for value, dtype in zip(values, dtypes, strict=True)]
+def _outputs(values: Sequence[Any], promised: Sequence[tuple[DType, TensorShape]]) -> list[Array]:
+    if len(values) != len(promised):
+        raise errors.InternalError(f"expected {len(promised)} outputs, got {len(values)}")
+    return [_array(value, *kind) for value, kind in zip(values, promised, strict=True)]
 
 
-def _array(value: Any, dtype: DType) -> Array:
+def _array(value: Any, dtype: DType, shape: TensorShape) -> Array:
     if dtype is string and not isinstance(value, np.ndarray):
-        return np.array(value, object)
-    array = np.asarray(value)
+        array = np.array(value, object)
+    else:
+        array = np.asarray(value)
     if array.dtype != dtype.as_numpy:
         raise errors.InternalError(f"expected an output of {dtype}, got {describe(value)}")
+    if array.shape != shape.dims and not shape.is_compatible_with(array.shape):
+        raise errors.InternalError(
+            f"expected an output of shape {shape}, as its shape function said, got "
+            f"{list(array.shape)}"
+        )
     return array
 
 

@@ -91,6 +91,24 @@ def test_every_dtype_comes_and_goes(session: Any, dtype: DType) -> None:
     assert scalar == value[0] and seen[0][1] == value[0]
 
 
+@pytest.mark.parametrize(
+    ("result", "got"),
+    [
+        (np.ones((2, 2), np.float32), r"of shape \[3\], as its shape function said, got \[2, 2\]"),
+        (np.ones(2, np.float32), r"of shape \[3\], as its shape function said, got \[2\]"),
+        (np.float32(1), r"of shape \[3\], as its shape function said, got \[\]"),
+        (np.ones(3), "of float32, got a NumPy array of float64"),
+    ],
+)
+def test_an_output_is_as_the_graph_knows_it(session: Any, result: Any, got: str) -> None:
+    (y,) = calling(lambda: [result], [], dtypes.float32)
+    y.set_shape([3])
+    with pytest.raises(errors.InternalError, match=rf"\[TestCall\] expected an output {got}"):
+        session.run(y)
+    functions[-1] = lambda: [np.ones(3, np.float32)]
+    assert session.run(y).shape == (3,)
+
+
 def test_no_outputs_and_none_inputs(session: Any) -> None:
     ran = []
     calling(lambda: ran.append(1), [])

@@ -1,5 +1,6 @@
 """Static shapes: a number of dimensions, each known or not, or nothing known at all."""
 
+import operator
 from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Any, Final, Union, overload
@@ -182,18 +183,21 @@ def _checked(dims: tuple[Any, ...]) -> Dims:
     return dims
 
 
-def _checked_size(size: Any, dims: tuple[Any, ...]) -> int | None:
-    if size is None:
+def _checked_size(given: Any, dims: tuple[Any, ...]) -> int | None:
+    if given is None:
         return None
-    if isinstance(size, bool) or not hasattr(size, "__index__"):
+    try:
+        size = None if isinstance(given, bool) else operator.index(given)
+    except TypeError:
+        size = None
+    if size is None:
         raise TypeError(
-            f"expected a shape of integers and None, got {size!r} of type "
-            f"{type(size).__name__} in {dims!r}"
+            f"expected a shape of integers and None, got {given!r} of type "
+            f"{type(given).__name__} in {dims!r}"
         )
-    size = size.__index__()
     if size < -1:
         raise ShapeError(f"expected sizes of 0 or more (or -1, None for unknown), got {dims!r}")
-    return None if size == -1 else int(size)
+    return None if size == -1 else size
 
 
 SCALAR: Final = TensorShape(())

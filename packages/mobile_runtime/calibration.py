@@ -61,16 +61,23 @@ def measure(frozen: Frozen, calibration: Calibration) -> dict[Ref, Range]:
     ranges = {ref: (np.inf, -np.inf) for ref in refs}
     for batch in batches:
         for ref, value in zip(refs, run.run(batch), strict=True):
+            if not np.isfinite(value).all():
+                raise ValueError(
+                    f"[Calibration] expected finite values, got others of {_shown(frozen, ref)}"
+                )
             if value.size:
                 low, high = ranges[ref]
                 ranges[ref] = (min(low, float(value.min())), max(high, float(value.max())))
-    for ref, (low, high) in ranges.items():
-        if np.isnan(low + high):
-            raise ValueError(f"[Calibration] expected finite values, got others of '{ref}'")
     found = {ref: r if r[0] <= r[1] else (0.0, 0.0) for ref, r in ranges.items()}
     if calibration.percentile == 100:
         return found
     return _within(run, refs, batches, found, calibration.percentile)
+
+
+def _shown(frozen: Frozen, ref: Ref) -> str:
+    """A value as its model's user knows it."""
+    names = dict(zip(frozen.step.feeds, frozen.inputs, strict=True))
+    return f"the input {names[ref.node]!r}" if ref.node in names else f"'{ref}'"
 
 
 def _batches(frozen: Frozen, calibration: Calibration) -> list[list[Array]]:

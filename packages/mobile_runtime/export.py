@@ -51,6 +51,7 @@ def export_model(
         ShapeError, InvalidArgumentError, FailedPreconditionError, UnimplementedError: the graph
             cannot run on a phone; the message names op, node and the user's line. See `freeze` and
             `lower`.
+        TypeError: inputs or outputs are no map from names to Outputs.
         OSError: the file cannot be written.
     """
     step = inference_step(

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from qanat.core import signature
-from qanat.core.constants import to_array
+from qanat.core.constants import describe, to_array
 from qanat.core.dtypes import as_dtype
 from qanat.core.errors import (
     FailedPreconditionError,
@@ -86,12 +86,15 @@ def freeze(
         fixed: values of other placeholders, the same in each run ({training: False}).
 
     Raises:
+        TypeError: inputs or outputs are no map from names to Outputs.
         ValueError: nothing is asked for, or two inputs are one.
         ShapeError: an input's shape is unknown but for its first dimension, or shapes do not fit.
         InvalidArgumentError: a placeholder is needed that is neither an input nor fixed.
         FailedPreconditionError: a variable has no value.
         UnimplementedError: a needed op has state, is a loop, or a branch that each run decides.
     """
+    _require_named("inputs", inputs)
+    _require_named("outputs", outputs)
     if not outputs:
         raise ValueError("[export] expected at least one output, got none")
     if len(set(inputs.values())) != len(inputs):
@@ -105,6 +108,17 @@ def freeze(
     feeds = [maker.made(output) for output in inputs.values()]
     _check_needed(feeds, fetches)
     return Frozen(prune(feeds, fetches, ()), tuple(inputs), tuple(outputs))
+
+
+def _require_named(what: str, given: Any) -> None:
+    named = isinstance(given, Mapping) and all(
+        isinstance(name, str) and isinstance(output, Output) for name, output in given.items()
+    )
+    if not named:
+        raise TypeError(
+            f"[export] expected {what} as a map from names to Outputs, such as {{'x': x}}, got "
+            f"{describe(given)}"
+        )
 
 
 class _Maker:
@@ -204,9 +218,7 @@ class _Maker:
             return self._selected(given)
         return None
 
-    def _merged(
-        self, op: Operation, given: Sequence[Output | None]
-    ) -> Sequence[Output | None]:
+    def _merged(self, op: Operation, given: Sequence[Output | None]) -> Sequence[Output | None]:
         live = [i for i, output in enumerate(given) if output is not None]
         if not live:
             return [None, None]

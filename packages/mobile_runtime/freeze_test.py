@@ -92,13 +92,21 @@ def test_an_input_may_be_an_output_and_an_output_a_constant() -> None:
     assert [np.asarray(v).tolist() for v in run(frozen, [[1.0, 2.0]])] == [[[1, 2]], 6]
 
 
+def test_inputs_and_outputs_have_names() -> None:
+    x = placeholder(dtypes.float32, [1, 2], name="x")
+    for wrong in ([x], x, {"x": "x:0"}, {0: x}, None):
+        given: Any = wrong
+        with pytest.raises(TypeError, match=r"expected inputs as a map from names .*, got "):
+            freeze(_nothing(), given, {"y": x})
+        with pytest.raises(TypeError, match=r"expected outputs as a map from names .*, got "):
+            freeze(_nothing(), {"x": x}, given)
+
+
 def test_errors_name_the_op_and_the_line() -> None:
     x = placeholder(dtypes.float32, [None, 4], name="x")
     missing = placeholder(dtypes.float32, [4], name="missing")
     here = __file__.rpartition("/")[2]
-    with pytest.raises(
-        errors.InvalidArgumentError, match=f"Placeholder.*'missing'.*{here}"
-    ):
+    with pytest.raises(errors.InvalidArgumentError, match=f"Placeholder.*'missing'.*{here}"):
         freeze(_nothing(), {"x": x}, {"y": x + missing})
     noise = ops.random_normal([1, 4], name="noise")
     with pytest.raises(errors.UnimplementedError, match=f"without state.*noise.*{here}"):

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from qanat.core.constants import describe
 from qanat.core.dtypes import as_dtype
-from qanat.core.errors import FailedPreconditionError, exception_type_from_error_code
+from qanat.core.errors import FailedPreconditionError, NotFoundError, exception_type_from_error_code
 from qanat.core.kernel_table import installed_libraries
 from qanat.mobile_runtime.model import Model, ModelValue
 from qanat.mobile_runtime.model_file import write_model
@@ -106,11 +107,17 @@ class Interpreter:
             New arrays by the names of `outputs`.
 
         Raises:
+            TypeError: inputs are no map.
             ValueError: names, dtypes or shapes are others.
             OpError: a kernel failed; the subclass says why.
         """
         if self._model is None:
             raise ValueError("expected an open Interpreter, got one that was closed")
+        if not isinstance(inputs, Mapping):
+            raise TypeError(
+                f"expected a map from the names {sorted(self._inputs)} to arrays, got "
+                f"{describe(inputs)}"
+            )
         if inputs.keys() != self._inputs.keys():
             raise ValueError(f"expected inputs {sorted(self._inputs)}, got {sorted(inputs)}")
         for name, view in self._inputs.items():
@@ -213,6 +220,8 @@ def _apart(model: Model) -> Model:
 
 def _open(path: str | os.PathLike[str], memory_limit: int, listener: _Listener | None) -> Any:
     """A QanatModel*, with the kernels of all installed libraries."""
+    if os.path.isdir(path):
+        raise NotFoundError(f"expected a model file, got the folder {os.fspath(path)!r}")
     kernels = _kernels()
     heard = _SHARING(lambda _, *sharing: listener(*sharing)) if listener else _SHARING()
     options = _Options(kernels, len(kernels), memory_limit, heard, None)

@@ -119,6 +119,13 @@ def test_inputs_are_checked(path: Path, inputs: dict[str, Any], words: str) -> N
         interpreter.run(inputs)
 
 
+def test_inputs_have_names(path: Path) -> None:
+    given: Any = numbers(2, 3)
+    words = r"expected a map from the names \['x'\] to arrays, got a NumPy array"
+    with Interpreter(path) as interpreter, pytest.raises(TypeError, match=words):
+        interpreter.run(given)
+
+
 def test_a_closed_interpreter_says_so(path: Path) -> None:
     interpreter = Interpreter(path)
     interpreter.close()
@@ -130,6 +137,8 @@ def test_a_closed_interpreter_says_so(path: Path) -> None:
 def test_failures_have_the_classes_of_their_codes(path: Path, tmp_path: Path) -> None:
     with pytest.raises(errors.NotFoundError, match="none"):
         Interpreter(tmp_path / "none")
+    with pytest.raises(errors.NotFoundError, match="expected a model file, got the folder"):
+        Interpreter(tmp_path)
     with pytest.raises(errors.ResourceExhaustedError):
         Interpreter(path, memory_limit=100)
     path.write_bytes(path.read_bytes()[:-1])

@@ -35,6 +35,7 @@ def write_model(path: str | os.PathLike[str], model: Model) -> None:
         model: planned: every value has data or an offset.
 
     Raises:
+        OSError: the file cannot be written.
         ValueError: a value has neither data nor a place in the arena, or its data are not of its
             dtype and shape; or an attribute is of a kind that no kernel reads.
     """
@@ -44,9 +45,11 @@ def write_model(path: str | os.PathLike[str], model: Model) -> None:
         with open(temporary, "wb") as file:
             file.write(contents)
         os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
+    except BaseException as error:
+        with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError):  # it names a file that the caller knows nothing of
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
         raise
 
 

@@ -134,6 +134,14 @@ def test_a_value_that_could_not_be_read_is_not_written(
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["no/folder/model", "."])
+def test_a_file_that_cannot_be_written(name: str, tmp_path: Path) -> None:
+    with pytest.raises(OSError) as raised:
+        write_model(tmp_path / name, small_model())
+    assert raised.value.filename == str(tmp_path / name) and raised.value.filename2 is None
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_attribute_that_no_kernel_reads_is_not_written(tmp_path: Path) -> None:
     node = ModelNode("n", "Op", (), (), {"names": ["a", "b"]})
     with pytest.raises(ValueError, match=r"\[Op\] expected attributes .* names"):

@@ -177,7 +177,12 @@ def test_wrong_examples_are_refused() -> None:
         ({"x": ones[:1]}, "enough examples"),
         ({"x": ones[:, :3]}, r"of shape \[n,4\], got \[4, 3\]"),
         ({"x": ones.astype(np.float64)}, "of float32, got float64"),
-        ({"x": -ones}, "finite values"),
+        ({"x": -ones}, "finite values, got others of 'Log'"),
+        (
+            {"x": np.concatenate([ones, ones * np.nan])},
+            "finite values, got others of the input 'x'",
+        ),
+        ({"x": ones * np.inf}, "finite values, got others of the input 'x'"),
     ]
     for examples, message in wrong:
         with pytest.raises(ValueError, match=message):

@@ -195,8 +195,8 @@ def _(op: Operation, grad: Output) -> Grads:
 def pow(x: T, y: T) -> Shapes:
     """x to the power y, elementwise with broadcasting.
 
-    A negative integer exponent is an invalid-argument error. The derivative with respect to y is
-    taken to be 0 where x <= 0.
+    A negative integer exponent is an invalid-argument error. The derivative with respect to x is 0
+    where y is 0, also at x = 0; that with respect to y is taken to be 0 where x <= 0.
     """
     return [broadcast(x.shape, y.shape)]
 
@@ -206,10 +206,19 @@ def _(op: Operation, grad: Output) -> Grads:
     x, y = op.inputs
     if x.dtype not in dtypes.FLOATING:
         return [None, None]
-    for_x = mul_no_nan(y * pow(x, y - 1), grad)
+    for_x = mul_no_nan(y * pow(x, _exponent_less_1(x, y)), grad)
     ones = shaping.ones_like(x)
     log_x = elementwise.log(comparison.select(x > 0, x, ones))
     return _operands(op, for_x, mul_no_nan(op.outputs[0] * log_x, grad))
+
+
+def _exponent_less_1(x: Output, y: Output) -> Any:
+    """y - 1, but 0 where x and y are 0: there x^y is 1 for all x, and 0 * x^-1 would be NaN."""
+    known = In(y).value
+    if known is not None and known.all():
+        return y - 1
+    both_zero = comparison.logical_and(comparison.equal(x, 0), comparison.equal(y, 0))
+    return y - 1 + casting.cast(both_zero, y.dtype)
 
 
 @op("Maximum", outputs="z: T", T=dtypes.REAL, pointwise=True)

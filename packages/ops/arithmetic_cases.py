@@ -38,9 +38,7 @@ def _broadcasting(
     **how: Any,
 ) -> list[Case]:
     """A function of two tensors, in all ways their shapes may go together."""
-    tried = [
-        Case(op, (make_x(*x), make_y(*y)), oracle=oracle, **how) for x, y in SHAPES
-    ]
+    tried = [Case(op, (make_x(*x), make_y(*y)), oracle=oracle, **how) for x, y in SHAPES]
     return [*tried, Case(op, (make_x(1), make_y(1)), oracle=oracle, misuse=[DISAGREE], **how)]
 
 
@@ -63,11 +61,16 @@ def _values(
 
 def _by_zero(op: Any) -> Case:
     """An integer op that refuses to divide by 0, and wraps where the quotient does not fit."""
-    refused = Misuse((listed([1, 2]), listed([1, 0])), "other than 0, got 0", InvalidArgumentError,
-                     {},
-                     dtypes.int32)
-    return Case(op, (listed([7]), listed([2])), oracle=None, dtypes=[dtypes.int32],
-                misuse=[refused])
+    refused = Misuse(
+        (listed([1, 2]), listed([1, 0])),
+        "other than 0, got 0",
+        InvalidArgumentError,
+        {},
+        dtypes.int32,
+    )
+    return Case(
+        op, (listed([7]), listed([2])), oracle=None, dtypes=[dtypes.int32], misuse=[refused]
+    )
 
 
 def _quotient(x: Any, y: Any) -> Any:
@@ -137,6 +140,8 @@ CASES = [
     _values(a.minimum, [NAN, 1.0, INF], [1.0, NAN, 2.0], lambda x, y: [NAN, NAN, 2],
             dtypes.FLOATING),
     _values(a.pow, [2, -3, 0, 7], [10, 3, 0, 1], np.power, dtypes.INDEX, [NEGATIVE_POWER]),
+    Case(a.pow, (listed([0.0, -1.5, 2.0, 0.0]), [0.0, 0.0, 0.0, 2.0]), oracle=np.power,
+         dtypes=dtypes.FLOATING),
     _values(a.pow, [0.0, -8.0, 2.0], [0.0, 3.0, -2.0], np.power, dtypes.FLOATING),
     Case(a.add_n, ([numbers(2, 3)],), oracle=lambda xs: xs[0]),
     Case(a.add_n, ([numbers(2, 3), numbers(2, 3), numbers(2, 3)],), oracle=sum,

@@ -13,13 +13,15 @@ pads nothing; EXPLICIT pads by `explicit_paddings`, (before, after) for each of 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+import numpy as np
+
 from qanat.core import dtypes
 from qanat.core.errors import ShapeError
 from qanat.core.graph import Operation, Output
 from qanat.core.op_def import Grads, In, Shapes, op
 from qanat.core.shapes import TensorShape, merge
 from qanat.ops import shaping
-from qanat.ops.shape_functions import Dims, dims_of_rank, same_dim, sizes
+from qanat.ops.shape_functions import Dims, as_int, dims_of_rank, same_dim, sizes
 
 __all__ = ["conv2d", "conv2d_backprop_filter", "conv2d_backprop_input"]
 
@@ -245,7 +247,7 @@ def _given(strides: Any, padding: Any, data_format: str, dilations: Any) -> dict
     if not isinstance(padding, str):
         if padding is None:
             raise ValueError("[Conv2D] expected padding SAME, VALID or a list, got None")
-        explicit = [int(size) for pair in padding for size in pair]
+        explicit = [size for pair in padding for size in pair]
         padding = "EXPLICIT"
     return {
         "strides": four_entries(strides, "strides"),
@@ -260,9 +262,11 @@ def four_entries(value: Any, name: str) -> list[int]:
     """[1, height, width, 1] from an int, [both], [height, width] or all four.
 
     Raises:
-        ValueError: it is none of these.
+        TypeError: it is, or holds, something else than ints.
+        ValueError: there are other numbers of them.
     """
-    values = [value] if isinstance(value, int) else [] if value is None else list(value)
+    values = [] if value is None else [value] if np.ndim(value) == 0 else list(value)
+    values = [as_int(entry, name) for entry in values]
     if len(values) == 4:
         return values
     if len(values) not in (1, 2):

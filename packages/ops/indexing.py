@@ -23,6 +23,7 @@ from qanat.ops import (
     shaping,
 )
 from qanat.ops.shape_functions import (
+    as_int,
     dims_of_rank,
     dims_of_vector,
     ints,
@@ -363,7 +364,7 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int =
         tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask)
         if not mask.shape.dims or tensor.shape.dims is None:
             raise ShapeError("[boolean_mask] expected a mask of known rank 1 or more")
-        width, dims = len(mask.shape.dims), tensor.shape.dims
+        width, dims, axis = len(mask.shape.dims), tensor.shape.dims, as_int(axis, "axis")
         merge(TensorShape(dims[axis : axis + width]), mask.shape)
         shape = shaping.shape(tensor)
         flat = joining.concat([shape[:axis], [-1], shape[axis + width :]], 0)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from qanat.core import dtypes
+from qanat.core.constants import describe
 from qanat.core.convert import register_tensor_conversion_function
 from qanat.core.dtypes import DType
 from qanat.core.errors import ShapeError
@@ -269,11 +270,17 @@ def split(
 
     Raises:
         ValueError: num is needed and not given.
+        TypeError: num_or_size_splits is a scalar, but no int.
         ShapeError: the parts do not make up the dimension, or axis is out of range.
     """
     if isinstance(num_or_size_splits, (int, np.integer)):
-        return split_op(axis, value, num_split=int(num_or_size_splits), name=name)
+        return split_op(axis, value, num_split=num_or_size_splits, name=name)
     sizes = convert_to_tensor(num_or_size_splits)
+    if sizes.shape.rank == 0:
+        raise TypeError(
+            "[split] expected num_or_size_splits as an int or a vector of sizes, got "
+            f"{describe(num_or_size_splits)}"
+        )
     num = sizes.shape.with_rank(1)[0] if num is None else num
     if num is None:
         raise ValueError("[split] expected num, as the number of sizes is unknown")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from qanat.core import base_ops, dtypes
+from qanat.core.constants import describe
 from qanat.core.errors import ShapeError
 from qanat.core.graph import GraphKeys, Output, add_to_collection, convert_to_tensor
 from qanat.ops import (
@@ -73,10 +74,10 @@ def dense(
 
     Raises:
         ShapeError: the number of features is not known.
-        TypeError: inputs are not floating-point.
+        TypeError: inputs are not floating-point, or activation is no function.
     """
     inputs = convert_to_tensor(inputs)
-    _require_numbers(inputs, "dense")
+    _check(inputs, activation, "dense")
     features = inputs.shape[-1] if inputs.shape.rank else None
     if features is None:
         raise ShapeError(f"[dense] expected inputs with a known last dimension, got {inputs.shape}")
@@ -105,8 +106,13 @@ def dense(
         return _finished(result, activation, activity_regularizer)
 
 
-def _require_numbers(inputs: Output, layer: str) -> None:
-    """Weights of integers cannot be trained."""
+def _check(inputs: Output, activation: Activation, layer: str) -> None:
+    """Weights of integers cannot be trained, and an activation is called."""
+    if activation is not None and not callable(activation):
+        raise TypeError(
+            f"[{layer}] expected activation to be a function such as qn.nn.relu, or None, got "
+            f"{describe(activation)}"
+        )
     if inputs.dtype not in dtypes.FLOATING | dtypes.COMPLEX:
         raise TypeError(f"[{layer}] expected floating-point inputs, got {inputs!r}; cast them")
 
@@ -171,7 +177,7 @@ def conv2d(
     """
     _require_channels_last(data_format)
     inputs = convert_to_tensor(inputs)
-    _require_numbers(inputs, "conv2d")
+    _check(inputs, activation, "conv2d")
     channels = inputs.shape.with_rank(4)[-1]
     if channels is None:
         raise ShapeError(f"[conv2d] expected a known number of channels, got {inputs.shape}")

@@ -1,6 +1,9 @@
 """Products of matrices and of vectors."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
+
+import numpy as np
 
 from qanat.core import dtypes
 from qanat.core.errors import ShapeError
@@ -8,7 +11,14 @@ from qanat.core.graph import Operation, Output, convert_to_tensor
 from qanat.core.op_def import Grads, In, Shapes, op
 from qanat.core.shapes import TensorShape, merge
 from qanat.ops import arranging, shaping
-from qanat.ops.shape_functions import Dims, dims_of_rank, known_product, same_dim
+from qanat.ops.shape_functions import (
+    Dims,
+    as_int,
+    dims_of_rank,
+    known_product,
+    resolve_axis,
+    same_dim,
+)
 
 __all__ = ["cross", "matmul", "tensordot"]
 
@@ -154,11 +164,15 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Output:
     if not (a.shape.is_fully_defined() and b.shape.is_fully_defined()):
         raise ShapeError(f"[tensordot] expected fully known shapes, got {a.shape} and {b.shape}")
     rank_a, rank_b = len(a.shape), len(b.shape)
-    if isinstance(axes, int):
-        pairs = list(range(rank_a - axes, rank_a)), list(range(axes))
+    if isinstance(axes, np.ndarray):
+        axes = axes.tolist()
+    if isinstance(axes, list | tuple):
+        pairs = [list(axis) if isinstance(axis, Sequence) else [axis] for axis in axes]
     else:
-        pairs = tuple([x] if isinstance(x, int) else list(x) for x in axes)  # type: ignore[assignment]
-    summed_a, summed_b = [i % rank_a for i in pairs[0]], [i % rank_b for i in pairs[1]]
+        count = as_int(axes, "axes")
+        pairs = [list(range(rank_a - count, rank_a)), list(range(count))]
+    summed_a = [resolve_axis(axis, rank_a) for axis in pairs[0]]
+    summed_b = [resolve_axis(axis, rank_b) for axis in pairs[1]]
     kept_a = [i for i in range(rank_a) if i not in summed_a]
     kept_b = [i for i in range(rank_b) if i not in summed_b]
     inner = known_product([a.shape[i] for i in summed_a]) or 0

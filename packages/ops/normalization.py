@@ -29,7 +29,7 @@ def moments(
     Returns:
         The mean and the (biased) variance, the mean of the squared distances from the mean.
     """
-    keep = bool(shaping.one_of("keepdims", keepdims, "keep_dims", keep_dims))
+    keep = shaping.keeps_dims(keepdims, keep_dims)
     with name_scope(name, "moments", [x]):
         given = convert_to_tensor(x)
         wide = casting.cast(given, dtypes.float32) if given.dtype.size == 2 else given

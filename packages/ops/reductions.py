@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from qanat.core import dtypes
+from qanat.core.constants import to_array
 from qanat.core.dtypes import DType
 from qanat.core.errors import ShapeError
 from qanat.core.graph import Operation, Output, convert_to_tensor, name_scope
@@ -262,12 +263,11 @@ def _reduce(
     """Calls a reduction op with what TensorFlow's many argument names amount to."""
     x = convert_to_tensor(x)
     axes = shaping.one_of("axis", axis, "reduction_indices", old_axis)
-    keepdims = shaping.one_of("keepdims", keep, "keep_dims", old_keep)
     if axes is None:
         axes = shaping.all_axes(x)
-    elif not isinstance(axes, Output):
-        axes = np.asarray(axes, np.int32)
-    return builder(x, axes, keep_dims=bool(keepdims), name=name)
+    elif isinstance(axes, np.ndarray | np.generic):
+        axes = to_array(axes, dtypes.int32)
+    return builder(x, axes, keep_dims=shaping.keeps_dims(keep, old_keep), name=name)
 
 
 def reduce_sum(
@@ -291,6 +291,7 @@ def reduce_sum(
 
     Raises:
         ShapeError: an axis is out of range.
+        TypeError: an axis is no integer, or keepdims no bool.
     """
     return _reduce(sum, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
@@ -402,7 +403,7 @@ def reduce_logsumexp(
     Arguments and errors are those of `reduce_sum`.
     """
     axis = shaping.one_of("axis", axis, "reduction_indices", reduction_indices)
-    keep = bool(shaping.one_of("keepdims", keepdims, "keep_dims", keep_dims))
+    keep = shaping.keeps_dims(keepdims, keep_dims)
     with name_scope(name, "ReduceLogSumExp", [input_tensor]):
         x = convert_to_tensor(input_tensor)
         largest = shaping.stop_gradient(reduce_max(x, axis, keepdims=True))

@@ -4,8 +4,13 @@ A shape function is exact where its inputs are static and says "unknown" (a `Non
 `TensorShape(None)`) only for what depends on the values of a step.
 """
 
+import operator
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+
+from qanat.core.constants import describe
 from qanat.core.errors import ShapeError
 from qanat.core.op_def import In
 from qanat.core.shapes import TensorShape
@@ -41,12 +46,39 @@ def dims_of_vector(x: In, name: str) -> int | None:
     return dims_of_rank(x, name, 1)[0]
 
 
+def as_int(value: Any, name: str) -> int:
+    """An argument that has to be an integer: text, a float or a bool is not taken for one.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(value, bool | np.bool_):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise TypeError(f"expected {name} to be an int, got {describe(value)}")
+
+
+def as_bool(value: Any, name: str) -> bool:
+    """An argument that has to be a bool: what Python takes for true, such as "False", is not.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise TypeError(f"expected {name} to be a bool, got {describe(value)}")
+
+
 def resolve_axis(axis: int, rank: int, name: str = "axis") -> int:
     """`axis` counted from the front.
 
     Raises:
+        TypeError: axis is no int.
         ShapeError: axis is outside [-rank, rank).
     """
+    axis = as_int(axis, name)
     if not -rank <= axis < rank:
         raise ShapeError(f"expected {name} in [{-rank}, {rank}), got {axis}")
     return axis % rank

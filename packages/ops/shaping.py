@@ -11,9 +11,10 @@ from qanat.core.dtypes import DType
 from qanat.core.errors import ShapeError
 from qanat.core.graph import Operation, Output, convert_to_tensor, name_scope
 from qanat.core.op_def import Grads, In, Shapes, op
-from qanat.core.shapes import TensorShape
+from qanat.core.shapes import TensorShape, as_shape
 from qanat.ops import reductions, sequences
 from qanat.ops.shape_functions import (
+    as_bool,
     dims_of_vector,
     known_product,
     require_scalar,
@@ -146,6 +147,17 @@ def one_of(name: str, value: Any, old_name: str, old_value: Any) -> Any:
     return old_value if value is None else value
 
 
+def keeps_dims(keepdims: Any, keep_dims: Any) -> bool:
+    """The flag `keepdims` or its older name; False if neither was given.
+
+    Raises:
+        TypeError: it is no bool.
+        ValueError: both were given.
+    """
+    flag = one_of("keepdims", keepdims, "keep_dims", keep_dims)
+    return flag is not None and as_bool(flag, "keepdims")
+
+
 @op("Squeeze", outputs="output: T", T=dtypes.ALL)
 def squeeze_op(input: T, *, squeeze_dims: Sequence[int] = ()) -> Shapes:
     """`input` without the dimensions `squeeze_dims`, which must be 1; without all of size 1 if
@@ -185,7 +197,7 @@ def squeeze(
         ShapeError: a dimension in axis is not 1, or axis is out of range.
     """
     axes = one_of("axis", axis, "squeeze_dims", squeeze_dims)
-    axes = [] if axes is None else [axes] if isinstance(axes, int) else list(axes)
+    axes = [] if axes is None else [axes] if np.ndim(axes) == 0 else list(axes)
     return squeeze_op(input, squeeze_dims=axes, name=name)
 
 
@@ -327,18 +339,18 @@ def as_shape_input(shape: Any) -> Any:
     """A shape argument as what an op's shape input takes: an integer vector, even if it is empty.
 
     Raises:
-        ShapeError: a TensorShape that is not fully defined.
+        ShapeError: a size is unknown or negative.
+        TypeError: a size is no integer.
     """
     if isinstance(shape, Output):
         return shape
-    if isinstance(shape, TensorShape):
-        if not shape.is_fully_defined():
-            raise ShapeError(f"expected a fully defined shape, got {shape}")
-        shape = shape.as_list()
-    if any(isinstance(dim, Output) for dim in shape):
+    if isinstance(shape, list | tuple) and any(isinstance(dim, Output) for dim in shape):
         return convert_to_tensor(list(shape), dtype=dtypes.int32)
-    big = any(int(dim) >= 2**31 for dim in shape)
-    return np.array([int(dim) for dim in shape], np.int64 if big else np.int32)
+    known = as_shape(shape)
+    if known.dims is None or None in known.dims:
+        raise ShapeError(f"expected a fully defined shape, got {shape}")
+    big = any(dim >= 2**31 for dim in known.dims if dim is not None)
+    return np.array(known.dims, np.int64 if big else np.int32)
 
 
 def _constant_shape(shape: TensorShape, dtype: DType | None, name: str | None) -> Output:

@@ -12,7 +12,7 @@ from qanat.core.graph import Operation, Output, convert_to_tensor
 from qanat.core.op_def import Grads, In, Shapes, op
 from qanat.core.shapes import TensorShape, merge
 from qanat.ops import arranging, casting, joining, shaping
-from qanat.ops.shape_functions import Dims, dims_of_vector, ints, same_dim, sizes
+from qanat.ops.shape_functions import Dims, as_int, dims_of_vector, ints, same_dim, sizes
 
 __all__ = ["slice", "strided_slice"]
 
@@ -271,9 +271,7 @@ def strided_slice(
     if strides is None:
         length = begin.shape.with_rank(1)[0]
         strides = (
-            shaping.ones_like(begin)
-            if length is None
-            else np.ones(length, begin.dtype.as_numpy)
+            shaping.ones_like(begin) if length is None else np.ones(length, begin.dtype.as_numpy)
         )
     strides = convert_to_tensor(strides, dtype=begin.dtype)
     return strided_slice_op(
@@ -361,7 +359,7 @@ def _as_vector(bounds: list[Any]) -> Output:
     """The bounds as one int32 or int64 vector, a constant where none of them is an Output."""
     outputs = [bound for bound in bounds if isinstance(bound, Output)]
     if not outputs:
-        numbers = [int(bound) for bound in bounds]
+        numbers = [as_int(bound, "a slice's bound") for bound in bounds]
         big = any(not -(2**31) <= number < 2**31 for number in numbers)
         return convert_to_tensor(np.array(numbers, np.int64 if big else np.int32))
     wide = any(bound.dtype == dtypes.int64 for bound in outputs)

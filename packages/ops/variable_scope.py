@@ -17,16 +17,20 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from qanat.core import dtypes
+from qanat.core.constants import describe, natural_dtype
+from qanat.core.convert import converted
 from qanat.core.dtypes import DType
+from qanat.core.errors import ShapeError
 from qanat.core.graph import (
     Graph,
     GraphKeys,
     Output,
     add_to_collection,
+    convert_to_tensor,
     get_default_graph,
     name_scope,
 )
-from qanat.core.shapes import ShapeLike, TensorShape, as_shape
+from qanat.core.shapes import UNKNOWN, ShapeLike, TensorShape, as_shape
 from qanat.ops import initializers
 from qanat.ops.variables import Variable
 
@@ -300,7 +304,8 @@ def get_variable(
     Args:
         name: within the scope.
         shape: fully known; not needed where initializer is a value.
-        dtype: of its elements; the scope's, float32, if not given.
+        dtype: of its elements. If not given, that of an initializer that is a value; else the
+            scope's, float32.
         initializer: a function (shape, dtype=) -> value, its class, or the value itself. If not
             given, the scope's; else glorot_uniform for floating-point numbers and zeros for others.
         regularizer: a function of the variable whose result joins the collection
@@ -311,7 +316,8 @@ def get_variable(
 
     Raises:
         ValueError: by reuse it must exist and does not, or must not exist and does; shape or dtype
-            are not those of the existing one; there is no shape.
+            are not those of the existing one; there is no shape, or the initial value has another
+            one.
         NotImplementedError: a partitioner is given.
     """
     if partitioner is not None:
@@ -325,7 +331,7 @@ def get_variable(
     return getter(
         name=full,
         shape=None if shape is None else as_shape(shape),
-        dtype=scope.dtype if dtype is None else dtypes.as_dtype(dtype),
+        dtype=_dtype(dtype, initializer, scope),
         initializer=scope.initializer if initializer is None else initializer,
         regularizer=regularizer or scope.regularizer,
         reuse=scope.reuse,
@@ -334,6 +340,17 @@ def get_variable(
         validate_shape=validate_shape,
         constraint=constraint or scope.constraint,
     )
+
+
+def _dtype(dtype: Any, initializer: Any, scope: VariableScope) -> DType:
+    if dtype is not None:
+        return dtypes.as_dtype(dtype)
+    if initializer is None or callable(initializer):
+        return scope.dtype
+    if isinstance(initializer, Output | Variable):
+        return initializer.dtype
+    output = converted(initializer, None)
+    return natural_dtype(initializer) if output is None else output.dtype
 
 
 def _get(name: str, shape: TensorShape | None, dtype: DType, reuse: Reuse, **how: Any) -> Variable:
@@ -374,11 +391,13 @@ def _make(
     dtype: DType,
     initializer: Any,
     regularizer: Regularizer | None,
+    validate_shape: bool,
     **how: Any,
 ) -> Variable:
-    initial = _initial_value(name, shape, dtype, initializer)
+    wanted = UNKNOWN if shape is None or not validate_shape else shape
+    initial = _initial_value(name, shape, wanted, dtype, initializer)
     with name_scope(None):
-        variable = Variable(initial, name=name, dtype=dtype, **how)
+        variable = Variable(initial, name=name, dtype=dtype, validate_shape=validate_shape, **how)
     if regularizer is not None:
         with name_scope(f"{name}/Regularizer/"):
             loss = regularizer(variable)
@@ -387,22 +406,40 @@ def _make(
     return variable
 
 
-def _initial_value(name: str, shape: TensorShape | None, dtype: DType, initializer: Any) -> Any:
-    """What `Variable` takes: a value, or a function without arguments."""
+def _initial_value(
+    name: str, shape: TensorShape | None, wanted: TensorShape, dtype: DType, initializer: Any
+) -> Any:
+    """What `Variable` takes: a value, or a function without arguments. It has the shape wanted."""
     if isinstance(initializer, type):
         initializer = initializer()
     if initializer is not None and not callable(initializer):
-        if shape is not None:
-            shape.assert_is_compatible_with(
-                np.shape(initializer) if not isinstance(initializer, Output) else initializer.shape
-            )
+        tensor = isinstance(initializer, Output | Variable)
+        got = initializer.shape if tensor else np.shape(initializer)
+        _require_shape(name, wanted, got, f"the value {describe(initializer)}")
         return initializer
     if shape is None or not shape.is_fully_defined():
         raise ValueError(f"[get_variable] expected a fully known shape for {name}, got {shape}")
     if initializer is None:
         floating = dtype in dtypes.FLOATING
         initializer = initializers.glorot_uniform() if floating else initializers.zeros()
-    return lambda: initializer(shape.as_list(), dtype=dtype)
+
+    def initial() -> Output:
+        value = convert_to_tensor(
+            initializer(shape.as_list(), dtype=dtype), dtype=dtype, name="initial_value"
+        )
+        maker = getattr(initializer, "__name__", type(initializer).__name__)
+        _require_shape(name, wanted, value.shape, f"what {maker} returned")
+        return value
+
+    return initial
+
+
+def _require_shape(name: str, wanted: TensorShape, got: ShapeLike, value: str) -> None:
+    if not wanted.is_compatible_with(got):
+        raise ShapeError(
+            f"[get_variable] expected an initial value of shape {wanted} for {name!r}, got "
+            f"{value}, of shape {as_shape(got)}"
+        )
 
 
 def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Variable:

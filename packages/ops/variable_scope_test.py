@@ -8,9 +8,12 @@ import pytest
 
 from qanat import ops
 from qanat.core import dtypes
-from qanat.core.base_ops import placeholder
+from qanat.core.base_ops import constant, placeholder
+from qanat.core.errors import ShapeError
 from qanat.core.graph import Graph, GraphKeys
+from qanat.core.shapes import TensorShape
 from qanat.ops.variable_scope import AUTO_REUSE, get_variable, get_variable_scope, variable_scope
+from qanat.ops.variables import Variable
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +33,9 @@ def test_names_nest_and_operations_follow() -> None:
 
 def test_a_second_variable_of_a_name_is_refused_and_the_message_says_where_the_first_is() -> None:
     get_variable("w", [2])
-    with pytest.raises(ValueError,
-                       match=r"expected a new name, got w, made at .*variable_scope_test"):
+    with pytest.raises(
+        ValueError, match=r"expected a new name, got w, made at .*variable_scope_test"
+    ):
         get_variable("w", [2])
 
 
@@ -129,3 +133,41 @@ def test_the_graph_of_values_is_the_one_used() -> None:
     with Graph().as_default(), variable_scope("a", values=[x]):
         variable = get_variable("w", [2])
     assert variable.graph is x.graph
+
+
+@pytest.mark.parametrize(
+    ("initializer", "dtype"),
+    [
+        (np.ones(3), dtypes.float64),
+        (np.ones(3, np.int64), dtypes.int64),
+        (3, dtypes.int32),
+        ([0.5, 1], dtypes.float32),
+        (True, dtypes.bool_),
+        (lambda: constant(np.array([1, 2])), dtypes.int64),
+        (lambda: Variable(np.float64(1.0)), dtypes.float64),
+    ],
+)
+def test_a_value_brings_its_dtype(initializer: Any, dtype: Any) -> None:
+    value = initializer() if callable(initializer) else initializer
+    with variable_scope("layer", dtype=dtypes.float16):
+        variable = get_variable("v", initializer=value)
+    assert variable.dtype is dtype
+    with variable_scope("layer", reuse=True, dtype=dtypes.float16):
+        assert get_variable("v", initializer=value) is variable
+    assert get_variable("as_told", initializer=1, dtype=dtypes.float32).dtype is dtypes.float32
+
+
+def test_an_initial_value_of_another_shape() -> None:
+    def threes(shape: Any, dtype: Any) -> Any:
+        return ops.ones([3], dtype)
+
+    expected = r"expected an initial value of shape \[2\] for 'layer/w', got .*{}.*, of shape {}"
+    with variable_scope("layer"):
+        with pytest.raises(ShapeError, match=expected.format("threes", r"\[3\]")):
+            get_variable("w", [2], initializer=threes)
+        with pytest.raises(ShapeError, match=expected.format("NumPy", r"\[3\]")):
+            get_variable("w", [2], initializer=np.ones(3))
+        with pytest.raises(ShapeError, match=expected.format("'zeros'", r"\[\]")):
+            get_variable("w", [2], initializer="zeros")
+        any_shape = get_variable("w", [2], initializer=threes, validate_shape=False)
+    assert any_shape.shape == TensorShape(None)

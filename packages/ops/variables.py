@@ -252,6 +252,9 @@ class Variable(Operators):
         """What a fetch or feed of the variable means: its value."""
         return self._snapshot
 
+    def __contains__(self, value: Any) -> bool:
+        return value in self.value()
+
     def __iter__(self) -> Any:
         raise TypeError(f"{self!r} is not iterable; its value, from read_value(), is")
 

@@ -89,6 +89,8 @@ def test_it_has_to_begin_with_something() -> None:
 def test_a_variable_is_no_value() -> None:
     with pytest.raises(TypeError, match="not iterable"):
         list(Variable([1.0]))
+    with pytest.raises(TypeError, match="`in` cannot look"):
+        1.0 in Variable([1.0])  # noqa: B015
     with pytest.raises(TypeError, match="no truth value"):
         bool(Variable(True))
     with pytest.raises(TypeError, match="no NumPy array"):

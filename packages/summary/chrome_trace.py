@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from qanat.core.constants import describe
 from qanat.core.step_trace import RunMetadata
 
 
@@ -17,7 +18,12 @@ def chrome_trace(run_metadata: RunMetadata) -> str:
 
     Returns:
         JSON.
+
+    Raises:
+        TypeError: run_metadata is none.
     """
+    if not isinstance(run_metadata, RunMetadata):
+        raise TypeError(f"[chrome_trace] expected a RunMetadata, got {describe(run_metadata)}")
     devices = run_metadata.step_stats.dev_stats
     started = min((s.all_start_nanos for d in devices for s in d.node_stats), default=0)
     events: list[dict[str, Any]] = []

@@ -75,6 +75,11 @@ def test_a_step_that_fails_is_traced_up_to_there() -> None:
     assert "bad" in names and "after" not in names
 
 
+def test_what_is_no_trace() -> None:
+    with pytest.raises(TypeError, match=r"\[chrome_trace\] expected a RunMetadata, got None"):
+        chrome_trace(None)  # type: ignore[arg-type]
+
+
 def test_no_step() -> None:
     assert json.loads(chrome_trace(RunMetadata()))["traceEvents"] == []
 

@@ -5,6 +5,9 @@ import time
 import weakref
 from typing import Any, Self
 
+from google.protobuf.message import DecodeError, Message
+
+from qanat.core.constants import describe
 from qanat.core.graph import Graph
 from qanat.summary.background_writer import BackgroundWriter
 from qanat.summary.event_file import EventFile
@@ -29,6 +32,7 @@ class FileWriter:
 
     Raises:
         OSError: the file cannot be made.
+        TypeError: graph is no Graph, or graph_def no GraphDef.
     """
 
     def __init__(
@@ -40,13 +44,16 @@ class FileWriter:
         graph_def: Any = None,
         filename_suffix: str | None = None,
     ) -> None:
+        described = None
+        if graph is not None or graph_def is not None:
+            described = _serialized_graph(graph, graph_def)
         self._logdir = os.fspath(logdir)
         self._options = (max_queue, flush_secs)
         self._suffix = filename_suffix or ""
         self._described: set[str] = set()  # tags whose metadata is in the file
         self._open()
-        if graph is not None or graph_def is not None:
-            self.add_graph(graph, graph_def=graph_def)
+        if described is not None:
+            self._add(Event(graph_def=described), None)
 
     def _open(self) -> None:
         folder, suffix = self._logdir, self._suffix
@@ -67,10 +74,11 @@ class FileWriter:
         Raises:
             OSError: an earlier event could not be written.
             ValueError: the writer is closed.
+            TypeError: summary is none.
             google.protobuf.message.DecodeError: the bytes are no Summary.
         """
         if not isinstance(summary, Summary):
-            summary = Summary.FromString(summary)
+            summary = _parsed(summary)
         for value in summary.value:
             # Once a tag is enough: how it is shown does not change.
             if value.HasField("metadata"):
@@ -87,14 +95,12 @@ class FileWriter:
         Args:
             graph: the graph, or None where `graph_def`, a GraphDef, is given.
         """
-        if (graph is None) == (graph_def is None):
-            raise ValueError("[FileWriter] expected a graph or a graph_def")
-        given = graph_def if graph is None else graph.as_graph_def()
-        self._add(Event(graph_def=given.SerializeToString()), global_step)
+        self._add(Event(graph_def=_serialized_graph(graph, graph_def)), global_step)
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
         """Adds a MetaGraphDef; raises as `add_summary` does."""
-        self._add(Event(meta_graph_def=meta_graph_def.SerializeToString()), global_step)
+        meta_graph = _serialized(meta_graph_def, "a MetaGraphDef")
+        self._add(Event(meta_graph_def=meta_graph), global_step)
 
     def add_session_log(self, session_log: SessionLog, global_step: Any = None) -> None:
         """Adds that a run began or ended; raises as `add_summary` does."""
@@ -107,7 +113,8 @@ class FileWriter:
             run_metadata: a RunMetadata that `Session.run` filled.
             tag: its name.
         """
-        tagged = TaggedRunMetadata(tag=tag, run_metadata=run_metadata.SerializeToString())
+        metadata = _serialized(run_metadata, "a RunMetadata")
+        tagged = TaggedRunMetadata(tag=tag, run_metadata=metadata)
         self._add(Event(tagged_run_metadata=tagged), global_step)
 
     def add_event(self, event: Event) -> None:
@@ -148,3 +155,36 @@ class FileWriter:
 
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         self.close()
+
+
+def _parsed(given: Any) -> Summary:
+    """The Summary that was serialized. Bytes without a value in them are none, though they may
+    parse."""
+    if not isinstance(given, bytes):
+        raise TypeError(
+            "[FileWriter] expected a Summary or the bytes that running a summary operation gives, "
+            f"got {describe(given)}"
+        )
+    try:
+        summary = Summary.FromString(given)
+    except DecodeError:
+        summary = Summary()
+    if given and not summary.value:
+        raise DecodeError(f"[FileWriter] expected a serialized Summary, got {describe(given)}")
+    return summary
+
+
+def _serialized_graph(graph: Any, graph_def: Any) -> bytes:
+    if (graph is None) == (graph_def is None):
+        raise ValueError("[FileWriter] expected a graph or a graph_def")
+    if graph is None:
+        return _serialized(graph_def, "a GraphDef")
+    if not isinstance(graph, Graph):
+        raise TypeError(f"[FileWriter] expected a Graph as graph, got {describe(graph)}")
+    return graph.as_graph_def().SerializeToString()
+
+
+def _serialized(given: Any, kind: str) -> bytes:
+    if not isinstance(given, Message):
+        raise TypeError(f"[FileWriter] expected {kind}, got {describe(given)}")
+    return given.SerializeToString()

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.message import DecodeError
 
 from qanat import summary
 from qanat.core.base_ops import constant
 from qanat.core.graph import Graph
+from qanat.core.session import Session
 from qanat.summary import event_file
 from qanat.summary.event_file import summary_iterator
 
@@ -166,3 +168,32 @@ def test_graph_or_graph_def(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="expected a graph or a graph_def"):
             writer.add_graph(graph, graph_def=graph.as_graph_def())
     assert events(tmp_path)[1].HasField("graph_def")
+
+
+@pytest.mark.parametrize("given", ["text", None, 3, ["a"]], ids=repr)
+def test_what_is_no_summary(given: Any, tmp_path: Path) -> None:
+    writer = summary.FileWriter(tmp_path)
+    with pytest.raises(TypeError, match=r"\[FileWriter\] expected a Summary or the bytes.*, got "):
+        writer.add_summary(given)
+    with pytest.raises(TypeError, match="expected a RunMetadata, got "):
+        writer.add_run_metadata(given, "step")
+    writer.close()
+    assert len(events(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("given", [b"xx", b"\xff", b"no summary"])
+def test_bytes_of_something_else(given: bytes, tmp_path: Path) -> None:
+    with summary.FileWriter(tmp_path) as writer, pytest.raises(DecodeError, match="expected a ser"):
+        writer.add_summary(given, 0)
+    assert len(events(tmp_path)) == 1
+
+
+def test_what_is_no_graph(tmp_path: Path) -> None:
+    with Graph().as_default(), Session() as session:
+        others: list[Any] = ["x", session]
+        for given in others:
+            with pytest.raises(TypeError, match="expected a Graph as graph, got "):
+                summary.FileWriter(tmp_path / "new", given)
+    with pytest.raises(TypeError, match="expected a GraphDef, got 'x'"):
+        summary.FileWriter(tmp_path / "new", graph_def="x")
+    assert not (tmp_path / "new").exists()

@@ -75,4 +75,4 @@ def __getattr__(name: str) -> Any:
     """TensorFlow has the cluster's names in `train`, too: they are the face's, if installed."""
     if name in face.PARTS["distributed_runtime"]:
         return face.find(name)
-    raise AttributeError(f"module 'qanat.training' has no attribute {name!r}")
+    return face.find_in("train", name)

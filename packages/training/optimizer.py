@@ -5,6 +5,9 @@ from typing import Any
 
 from qanat.autodiff import gradients
 from qanat.core.base_ops import group
+from qanat.core.constants import describe
+from qanat.core.dtypes import COMPLEX, FLOATING
+from qanat.core.errors import ShapeError
 from qanat.core.graph import (
     GraphKeys,
     Operation,
@@ -66,6 +69,7 @@ class Optimizer:
 
         Raises:
             ValueError: there are no variables.
+            TypeError: a variable holds integers, say.
             LookupError: an operation between loss and variable has no gradient.
         """
         loss = convert_to_tensor(loss)
@@ -77,6 +81,13 @@ class Optimizer:
                 f"[{self._name}] expected variables to optimize, got none: pass var_list, or make "
                 "some with trainable=True"
             )
+        for variable in variables:
+            if isinstance(variable, Variable) and variable.dtype not in FLOATING | COMPLEX:
+                raise TypeError(
+                    f"[{self._name}] expected floating-point variables to optimize, got "
+                    f"{variable!r}, made at {variable.op.user_line}: make it with trainable=False, "
+                    "or leave it out of var_list"
+                )
         return list(zip(gradients(loss, variables, grad_loss), variables, strict=True))
 
     def apply_gradients(
@@ -95,16 +106,13 @@ class Optimizer:
             global_step: an integer variable to be incremented after all updates are done.
 
         Raises:
-            ValueError: no variable has a gradient.
+            ValueError: no variable has a gradient, or a gradient has another shape than its
+                variable.
+            TypeError: a gradient has another dtype than its variable, or an argument is of another
+                kind.
         """
-        given = list(grads_and_vars)
-        pairs = [(grad, variable) for grad, variable in given if grad is not None]
-        if not pairs:
-            names = ", ".join(variable.op.name for _, variable in given)
-            raise ValueError(
-                f"[{self._name}] expected a gradient for at least one variable, got none: the loss "
-                f"does not depend on {names or 'any'}"
-            )
+        pairs = self._checked(grads_and_vars)
+        self._check_global_step(global_step)
         with pairs[0][1].graph.as_default():
             for _, variable in pairs:
                 self._create_slots(variable)
@@ -129,6 +137,43 @@ class Optimizer:
     def variables(self) -> list[Variable]:
         """All variables that this optimizer made."""
         return [slot for slots in self._slots.values() for slot in slots.values()]
+
+    def _checked(self, grads_and_vars: GradsAndVars) -> list[tuple[Output, Variable]]:
+        """The pairs that have a gradient, which fits its variable."""
+        given = list(grads_and_vars)
+        for pair in given:
+            if not (isinstance(pair, tuple | list) and len(pair) == 2) or not isinstance(
+                pair[1], Variable
+            ):
+                raise TypeError(
+                    f"[{self._name}] expected pairs (gradient, Variable), got {describe(pair)}"
+                )
+        pairs = [(self._fitting(grad, v), v) for grad, v in given if grad is not None]
+        if not pairs:
+            names = ", ".join(variable.op.name for _, variable in given)
+            raise ValueError(
+                f"[{self._name}] expected a gradient for at least one variable, got none: the loss "
+                f"does not depend on {names or 'any'}"
+            )
+        return pairs
+
+    def _fitting(self, grad: Any, variable: Variable) -> Output:
+        with variable.graph.as_default():
+            output = convert_to_tensor(grad, preferred_dtype=variable.dtype)
+        same_dtype = output.dtype is variable.dtype
+        if not same_dtype or not output.shape.is_compatible_with(variable.shape):
+            raise (ShapeError if same_dtype else TypeError)(
+                f"[{self._name}] expected a gradient of dtype {variable.dtype.name} and shape "
+                f"{variable.shape} for variable {variable.op.name!r}, got {output!r}"
+            )
+        return output
+
+    def _check_global_step(self, global_step: Any) -> None:
+        if global_step is not None and not isinstance(global_step, Variable):
+            raise TypeError(
+                f"[{self._name}] expected an integer Variable as global_step, or None, got "
+                f"{describe(global_step)}"
+            )
 
     def _update(self, grad: Output, variable: Variable) -> Operation:
         with colocate_with(variable.op), name_scope("update_" + variable.op.name):

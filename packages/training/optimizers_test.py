@@ -16,6 +16,7 @@ from qanat.training import (
     AdamOptimizer,
     GradientDescentOptimizer,
     MomentumOptimizer,
+    SyncReplicasOptimizer,
     create_global_step,
     exponential_decay,
 )
@@ -199,3 +200,46 @@ def test_misuse() -> None:
         optimizer.minimize(constant(1.0) * 2.0)
     with pytest.raises(ValueError, match="expected variables to optimize, got none"):
         optimizer.minimize(x * 1.0, var_list=[])
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        GradientDescentOptimizer(0.1),
+        MomentumOptimizer(0.1, 0.9),
+        AdamOptimizer(),
+        SyncReplicasOptimizer(AdamOptimizer(), 1),
+    ],
+)
+def test_a_gradient_has_to_fit_its_variable(optimizer: Any) -> None:
+    x, step = Variable([[1.0, 2.0]], name="kernel"), create_global_step()
+
+    def refused(error: type[Exception], message: str, *pairs: Any) -> None:
+        with pytest.raises(error, match=message):
+            optimizer.apply_gradients(pairs, step)
+
+    wanted = r"dtype float32 and shape \[1,2\] for variable 'kernel', got "
+    refused(ValueError, wanted, (constant(1.0), x))
+    refused(ValueError, wanted, (constant([[1.0], [2.0]]), x))
+    refused(TypeError, wanted, (constant([[1, 2]]), x))
+    refused(TypeError, r"expected pairs \(gradient, Variable\), got", (x, constant([[1.0, 2.0]])))
+    refused(TypeError, r"expected pairs \(gradient, Variable\), got", x)
+    refused(ValueError, "expected a gradient for at least one variable", (None, x))
+
+
+def test_a_gradient_may_be_an_array() -> None:
+    x = Variable([1.0, 2.0])
+    train = AdamOptimizer(1.0).apply_gradients([(np.array([1.0, 1.0], np.float32), x)])
+    with Session() as session:
+        session.run(global_variables_initializer())
+        session.run(train)
+        np.testing.assert_allclose(session.run(x), [0, 1], atol=1e-4)
+
+
+def test_variables_that_cannot_be_trained() -> None:
+    x = Variable(1.0)
+    step = Variable(0, name="step")
+    with pytest.raises(TypeError, match="floating-point.*'step:0'.*trainable=False"):
+        GradientDescentOptimizer(0.1).minimize(x * 2.0)
+    with pytest.raises(TypeError, match=r"\[Adam\] expected an integer Variable as global_step"):
+        AdamOptimizer().minimize(x * 2.0, global_step=step.value(), var_list=[x])  # type: ignore[arg-type]

@@ -94,11 +94,15 @@ class SyncReplicasOptimizer(Optimizer):
             global_step: counts the steps that the chief applies.
 
         Raises:
-            ValueError: no variable has a gradient, or there is no global step.
+            ValueError: no variable has a gradient, there is no global step, or a gradient has
+                another shape than its variable.
+            TypeError: a gradient has another dtype than its variable, or an argument is of another
+                kind.
         """
         if global_step is None:
             raise ValueError(f"[{self._name}] expected a global_step, got None")
-        pairs = [(grad, variable) for grad, variable in grads_and_vars if grad is not None]
+        self._check_global_step(global_step)
+        pairs = self._checked(grads_and_vars)
         with global_step.graph.as_default(), name_scope(name or self._name):
             # Beside this worker's operations, wherever other variables go.
             with control_dependencies(None), colocate_with(no_op(name="anchor")):
@@ -148,7 +152,7 @@ class SyncReplicasOptimizer(Optimizer):
             ]
 
     def _accumulate(
-        self, pairs: list[tuple[Any, Variable]], local_step: Output, global_step: Variable
+        self, pairs: list[tuple[Output, Variable]], local_step: Output, global_step: Variable
     ) -> tuple[list[Operation], list[tuple[Output, Variable]]]:
         """The operations that add this worker's gradients, and the means that the chief takes."""
         added, means = [], []

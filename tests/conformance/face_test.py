@@ -2,6 +2,7 @@
 
 import importlib
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -38,3 +39,16 @@ def test_no_part_hides_a_name_of_another() -> None:
     ops = importlib.import_module("qanat.ops")
     core, parts = set(face._CORE_MODULE_OF), set(face._PART_OF)
     assert not core & parts and not parts & set(face.public_names(ops))
+
+
+@pytest.mark.parametrize(
+    ("module", "wrong", "right"),
+    [
+        (qn.nn, "rellu", "qn.nn.relu"),
+        (qn.nn, "dynamic_rn", "qn.nn.dynamic_rnn"),
+        (qn.train, "AdamOptimiser", "qn.train.AdamOptimizer"),
+    ],
+)
+def test_a_wrong_name_of_a_module(module: Any, wrong: str, right: str) -> None:
+    with pytest.raises(AttributeError, match=f"has no attribute '{wrong}'; did you mean .*{right}"):
+        getattr(module, wrong)

@@ -23,7 +23,7 @@ def native_step(graph: StepGraph) -> tuple[list[Any], list[tuple[int, int]], lis
             node.op,
             [(number[ref.node], ref.port) for ref in node.inputs],
             [number[name] for name in node.control_inputs],
-            encode_attrs(node.op, node.attrs, node.dtypes),
+            encode_attrs(node.op, node.attrs, node.dtypes, node.shapes),
             [dtype.number for dtype in node.dtypes],
         )
         for node in graph
@@ -48,14 +48,17 @@ def compile_step(graph: StepGraph, runtime: "_native.Runtime") -> "_native.Execu
     return executable
 
 
-def encode_attrs(op: str, attrs: Mapping[str, Any], dtypes: Sequence[DType]) -> dict[str, Any]:
+def encode_attrs(
+    op: str, attrs: Mapping[str, Any], dtypes: Sequence[DType], shapes: Sequence[TensorShape] = ()
+) -> dict[str, Any]:
     """The attributes kernels may ask for; those with a leading "_" are notes between passes.
 
     Args:
         dtypes: of the node's outputs.
+        shapes: what is known of theirs; empty for nothing.
     """
     encoded = {name: _encode(value) for name, value in attrs.items() if not name.startswith("_")}
-    function = function_of(op, attrs, dtypes)
+    function = function_of(op, attrs, dtypes, shapes)
     if function is not None:
         encoded["python_function"] = ("function", function)
     return encoded

@@ -1,10 +1,10 @@
 """Tests of placement, on two types of devices that exist on paper only."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 
-from qanat.core import dtypes
+from qanat.core import dtypes, kernel_table
 from qanat.core.base_ops import constant, identity, no_op, placeholder
 from qanat.core.device_name import DeviceName
 from qanat.core.errors import InvalidArgumentError, UnimplementedError
@@ -92,11 +92,22 @@ def test_colocated_nodes_share_a_device_even_through_one_that_is_pruned() -> Non
         assert placed(a, b) == {"a": "CPU:0", "b": "CPU:0"}
 
 
+@pytest.mark.parametrize(("packages", "hint"), [((), True), ((object(),), False)])
+def test_a_refusal_for_want_of_any_kernels(
+    packages: Any, hint: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel_table, "kernel_packages", lambda: packages)
+    with Graph().as_default(), pytest.raises(UnimplementedError) as caught:
+        placed(nowhere(name="n"))
+    assert ("no kernels are installed: install qanat-kernels-cpu" in str(caught.value)) is hint
+
+
 def test_refusals_say_what_exists() -> None:
     with Graph().as_default():
         with pytest.raises(UnimplementedError) as caught:
             placed(nowhere(name="n"))
-        assert "the kernels that exist: none on any device (node 'n', made at" in str(caught.value)
+        assert "the kernels that exist: none on any device" in str(caught.value)
+        assert "(node 'n', made at" in str(caught.value)
         with device("/gpu:0"):
             i = identity(constant(1, name="i"), name="j")
         table = KernelTable({"GPU": [("Identity", {"T": 1}), ("Identity", {"T": 19})]})
