@@ -224,7 +224,7 @@ def _part_module(path: str, name: str) -> ModuleType:
 def how_to_install(part: str) -> str:
     """What a user is told who lacks a part, named by its folder."""
     distribution = f"qanat-{part.replace('_', '-')}"
-    return f"install {distribution}, the wheel //packages/{part}:wheel of Qanat's repository"
+    return f"install {distribution}: in a clone of Qanat, `pip install $(tools/wheels {part})`"
 
 
 def _hint(name: str, ops: ModuleType | None) -> str:

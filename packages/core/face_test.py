@@ -46,7 +46,7 @@ def test_missing_parts_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> N
         face.find("gradients")
     with pytest.raises(AttributeError, match="install qanat-training"):
         face.find("train")
-    with pytest.raises(AttributeError, match="install qanat-ops, the wheel //packages/ops:wheel"):
+    with pytest.raises(AttributeError, match="install qanat-ops: in a clone of Qanat"):
         face.find("matmul")
 
 

@@ -10,6 +10,7 @@ import qanat
 from qanat.core import dtypes
 from qanat.core.device_library import absent_devices, device_libraries
 from qanat.core.device_name import DeviceName
+from qanat.core.face import how_to_install
 from qanat.core.kernel_table import kernel_table
 from qanat.core.passes.compile import compile_step
 from qanat.core.passes.device_segments import with_segments
@@ -206,7 +207,7 @@ def make_target(target: str, config: SessionConfig) -> Target:
     scheme = target.partition("://")[0]
     if scheme not in factories:
         known = ", ".join(f"'{name}://...'" for name in sorted(factories)) or (
-            "none other: for 'grpc://...', pip install qanat-distributed-runtime"
+            f"none other: for 'grpc://...', {how_to_install('distributed_runtime')}"
         )
         raise ValueError(f"expected target '' (this process) or {known}; got {target!r}")
     return factories[scheme](target, config)
