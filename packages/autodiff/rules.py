@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from qanat.autodiff.differentiable import value_dtype, value_shape
 from qanat.core.graph import Operation, Output
+from qanat.core.op_def import Role
 
 # (op, one gradient an output or None where none arrived) -> one gradient an input or None.
 GradientFunction = Callable[..., Sequence[Output | None]]
@@ -46,10 +47,21 @@ def _rule(op: Operation) -> GradientFunction:
     if rule is None:
         raise LookupError(
             f"[{op.type}] expected an operation that can be differentiated, got one without a "
-            f"gradient: node {op.name!r}, made at {op.user_line}. Keep it off the path with "
-            "stop_gradient or stop_gradients=, or give it a gradient with custom_gradient"
+            f"gradient: node {op.name!r}, made at {op.user_line}. {_advice(op)}"
         )
     return rule
+
+
+def _advice(op: Operation) -> str:
+    if op.op_def.role is not Role.NONE:
+        return (
+            "It is of a branch or loop that nothing in this graph knows as one, as a GraphDef does "
+            "not tell: take gradients in the graph that qn.cond or qn.while_loop built it in"
+        )
+    return (
+        "Keep it off the path with stop_gradient or stop_gradients=, or give it a gradient with "
+        "custom_gradient"
+    )
 
 
 def _check(op: Operation, index: int, source: Output, grad: Output) -> None:

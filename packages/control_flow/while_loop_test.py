@@ -256,6 +256,8 @@ def test_a_graph_that_was_written_and_read() -> None:
             values.append(session.run("y:0", {"x:0": [0.5, 1]}))
             again = {node.name: node for node in graph.as_graph_def().node}
             assert again == {node.name: node for node in read.node}
+            with pytest.raises(LookupError, match="that nothing in this graph knows as one"):
+                gradients(graph.get_tensor_by_name("y:0"), graph.get_tensor_by_name("x:0"))
     np.testing.assert_array_equal(values, [[12, 16]] * 2)
 
 
