@@ -40,9 +40,7 @@ def test_missing_parts_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> N
         return real(name)
 
     monkeypatch.setattr(importlib, "import_module", without_parts)
-    with pytest.raises(
-        AttributeError, match="qn.gradients is in a part.*tools/wheels autodiff"
-    ):
+    with pytest.raises(AttributeError, match="qn.gradients is in a part.*tools/wheels autodiff"):
         face.find("gradients")
     with pytest.raises(AttributeError, match="install qanat-training"):
         face.find("train")

@@ -58,9 +58,7 @@ class Plan:
         self._feeds = tuple([Feed(output).convert for output in fed])
         if not any(self._expansions):
             self._expansions = ()
-        self.step, compiled = target.compile(
-            prune(fed, taken.outputs, taken.targets), deadline_s
-        )
+        self.step, compiled = target.compile(prune(fed, taken.outputs, taken.targets), deadline_s)
         self._rebuild = taken.rebuild
         self._run = compiled.run
         self._cancellation = cancellation

@@ -237,9 +237,7 @@ class Session:
             ) from None
         return self._new_plan(key, fetches, keys, deadline_s)
 
-    def _new_plan(
-        self, key: Any, fetches: Any, keys: tuple[Any, ...], deadline_s: float
-    ) -> Plan:
+    def _new_plan(self, key: Any, fetches: Any, keys: tuple[Any, ...], deadline_s: float) -> Plan:
         if self._closed:
             raise RuntimeError("expected an open session, got a closed one")
         plan = Plan(self._graph, self._target, fetches, keys, self._cancellation, deadline_s)

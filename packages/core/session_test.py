@@ -304,7 +304,9 @@ def test_default_sessions() -> None:
 
 
 def test_wrong_construction() -> None:
-    with pytest.raises(ValueError, match=r"expected target '' .this process. or .*got 'nowhere://a:1'"):
+    with pytest.raises(
+        ValueError, match=r"expected target '' .this process. or .*got 'nowhere://a:1'"
+    ):
         Session("nowhere://a:1")
     with pytest.raises(TypeError, match="target: expected a string, .*graph=.*got <"):
         Session(Graph())  # type: ignore[arg-type]

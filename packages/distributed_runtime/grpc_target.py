@@ -62,9 +62,7 @@ class GrpcTarget:
     def devices(self) -> list[DeviceName]:
         return list(self._devices)
 
-    def compile(
-        self, step: StepGraph, deadline_s: float = 0.0
-    ) -> tuple[StepGraphs, CompiledStep]:
+    def compile(self, step: StepGraph, deadline_s: float = 0.0) -> tuple[StepGraphs, CompiledStep]:
         patience_s = max(min(deadline_s or _REGISTER_S, _REGISTER_S), _LEAST_REGISTER_S)
         planned = plan_parts(step, self._devices, self._config)
         parts = self._by_task(planned)
@@ -80,9 +78,7 @@ class GrpcTarget:
             else:
                 numbers[name] = len(remotes)
                 number = self._register(task, part, patience_s)
-                remotes.append(
-                    (task.connection, number, _fed(part), first_node)
-                )
+                remotes.append((task.connection, number, _fed(part), first_node))
             first_node += len(part)
         fetches = _numbered(planned, numbers)
         native = self._local.local.native if self._local and self._local.local else None

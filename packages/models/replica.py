@@ -85,6 +85,7 @@ class Replica:
         config = qn.SessionConfig(threads=threads)
         return qn.Server(self.cluster, self.job, self.index, config)
 
+
 def await_variables(session: qn.Session, missing: qn.Tensor) -> None:
     """Returns once the chief has given all variables their values.
 

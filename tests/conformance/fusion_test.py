@@ -165,9 +165,7 @@ def _ladder(terms: list[qn.Tensor]) -> qn.Tensor:
 
 @pytest.mark.parametrize("count", [12, 13, 40])
 @pytest.mark.parametrize("total", [qn.add_n, _halves, _ladder])
-def test_many_results_at_a_time(
-    total: Callable[[list[qn.Tensor]], qn.Tensor], count: int
-) -> None:
+def test_many_results_at_a_time(total: Callable[[list[qn.Tensor]], qn.Tensor], count: int) -> None:
     """Kernels hold a dozen results at a time; what needs more is taken apart."""
     fed = [qn.placeholder(qn.float32, [3]) for _ in range(count)]
     values = [np.full(3, 0.9 + i / 100, np.float32) for i in range(count)]
