@@ -38,9 +38,12 @@ def train_replica(
     Raises:
         DivergedError: the loss is not finite.
     """
+    # Read after the step: one that was late may have waited for several of the others', and were it
+    # to take itself for an earlier one, it would wait for another when nobody steps any more.
+    with session.graph.as_default(), qn.control_dependencies([classifier.train]):
+        reached = classifier.global_step.read_value()
     run = session.prepare(
-        [classifier.loss, classifier.correct, classifier.global_step, classifier.train],
-        [classifier.images, classifier.labels],
+        [classifier.loss, classifier.correct, reached], [classifier.images, classifier.labels]
     )
     step = int(session.run(classifier.global_step))
     saved = step // save_every
@@ -48,8 +51,8 @@ def train_replica(
     for batch in _share(examples, batch_size, seed, replica, step):
         if step >= until:
             break
-        loss, correct, step, _ = run(batch.images, batch.labels)
-        step = int(step) + 1
+        loss, correct, number = run(batch.images, batch.labels)
+        step = int(number)
         require_finite(loss, step)
         history.steps.append(step)
         history.losses.append(float(loss))
@@ -58,9 +61,9 @@ def train_replica(
             saved = step // save_every
             save(step)
             newest = step
-    reached = int(session.run(classifier.global_step))
-    if replica.is_chief and reached != newest:
-        save(reached)
+    last = int(session.run(classifier.global_step))
+    if replica.is_chief and last != newest:
+        save(last)
 
 
 def _share(
